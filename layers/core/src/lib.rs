@@ -1,0 +1,1 @@
+//! The vocabulary of tower-genai: requests, events, tools, errors, and what layers share.

@@ -1,0 +1,1 @@
+//! A tower layer that shows, defers or withholds tool definitions per wire protocol.

@@ -1,0 +1,1 @@
+//! A tower layer that adds provider-hosted tools to a model request.
