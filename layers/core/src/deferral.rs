@@ -1,0 +1,411 @@
+//! Which definitions a request shows, declares as deferred, or withholds.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Cache, Conversation, Error, ErrorKind, Identity, ModelRequest, ServerTool, ToolChoice, ToolDefinition, ToolName, ToolSet,
+    tool_set::undefer,
+};
+
+/// How deferred tools reach the model on a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DeferralMode {
+    /// Deferred definitions are declared but stay out of the prompt; a search answers with references to them
+    /// (Anthropic Messages: `defer_loading` and `tool_reference`).
+    Reference,
+    /// Deferred definitions are withheld; the answer to a search carries them (OpenAI Responses: `tool_search_output`).
+    SearchOutput,
+    /// Deferred definitions are withheld; a loaded one joins the declared tools at their end and stays there (every other endpoint).
+    Append,
+    /// The provider searches by itself: deferred definitions are declared for it. Chosen by a request that holds the provider's own
+    /// tool search, never by a layer.
+    Hosted,
+}
+
+/// How far the deferral of a request has been worked out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deferral {
+    /// Nobody looked at it.
+    #[default]
+    Unset,
+    /// A layer knows the mode; a search tool may still be added further in.
+    Wanted(DeferralMode),
+    /// [`ModelRequest::tools`] are what goes out: those marked deferred are declared as deferred, the others are shown.
+    Lowered(DeferralMode),
+}
+
+/// Says that the search tool in a request is a layer's own, so that it may be taken back where the provider searches itself.
+///
+/// A layer that adds a search tool puts this into [`ModelRequest::extensions`].
+#[derive(Clone, Copy, Debug)]
+pub struct LayerSearch;
+
+/// Works out the deferral of requests for one mode. Clones share a cache of derived tool sets.
+///
+/// With an unchanged tool set and no loaded definitions the cost does not depend on the number of tools or messages.
+///
+/// ```
+/// use tower_genai_core::{Deferral, DeferralMode, Lowering, ModelRequest, ToolDefinition, ToolKind, ToolSet};
+///
+/// let search = ToolDefinition::new("tool_search").kind(ToolKind::Search);
+/// let hidden = ToolDefinition::new("hidden").deferred(true);
+/// let mut request = ModelRequest::new().tools(ToolSet::new([hidden, search])?);
+///
+/// Lowering::new(DeferralMode::SearchOutput).lower(&mut request)?;
+/// assert_eq!(request.deferral, Deferral::Lowered(DeferralMode::SearchOutput));
+/// assert_eq!(request.tools.len(), 1);
+/// # Ok::<(), tower_genai_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Lowering {
+    mode: DeferralMode,
+    max_definition_bytes: usize,
+    cache: Cache<Identity, ToolSet>,
+}
+
+/// The most bytes of deferred definitions that go out as ordinary tools when nothing can search them.
+pub const DEFAULT_MAX_DEFINITION_BYTES: usize = 256 * 1024;
+
+impl Lowering {
+    /// For a mode.
+    #[must_use]
+    pub fn new(mode: DeferralMode) -> Self {
+        Self { mode, max_definition_bytes: DEFAULT_MAX_DEFINITION_BYTES, cache: Cache::new(16) }
+    }
+
+    /// Sets how many bytes of deferred definitions may go out as ordinary tools when nothing can search them (256 kB).
+    #[must_use]
+    pub fn max_definition_bytes(mut self, bytes: usize) -> Self {
+        self.max_definition_bytes = bytes;
+        self
+    }
+
+    /// The mode.
+    #[must_use]
+    pub fn mode(&self) -> DeferralMode {
+        self.mode
+    }
+
+    /// Whether [`lower`](Self::lower) has all it needs: a search that can run, or nothing deferred.
+    #[must_use]
+    pub fn is_ready(request: &ModelRequest) -> bool {
+        request.tools.search_tool().is_some() || has_hosted_search(request) || request.tools.deferred_len() == 0
+    }
+
+    /// Makes [`ModelRequest::tools`] what goes out, with the mode that the request wants, else this one's. Lowering twice changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidRequest`] when the caller declared both a search tool and the provider's own tool search;
+    /// [`ErrorKind::TooLarge`] when deferred tools would have to go out as ordinary ones and are too many bytes.
+    pub fn lower(&self, request: &mut ModelRequest) -> Result<(), Error> {
+        settle_hosted_search(request)?;
+        let mode = match request.deferral {
+            Deferral::Lowered(_) => return Ok(()),
+            _ if has_hosted_search(request) => DeferralMode::Hosted,
+            Deferral::Wanted(mode) => mode,
+            Deferral::Unset => self.mode,
+        };
+        let searchable = mode == DeferralMode::Hosted || request.tools.search_tool().is_some();
+        if !searchable && request.tools.deferred_len() > 0 {
+            self.check_ordinary(&request.tools)?;
+            request.tools = request.tools.undeferred();
+        }
+        let plan = Plan::of(request, mode);
+        request.tools = self.apply(&request.tools, &plan, mode)?;
+        request.eager_tools.clear();
+        request.deferral = Deferral::Lowered(mode);
+        Ok(())
+    }
+
+    fn check_ordinary(&self, tools: &ToolSet) -> Result<(), Error> {
+        if tools.deferred_bytes() <= self.max_definition_bytes {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "{} deferred tools with {} bytes of definitions would go out as ordinary tools, because nothing in the request can search them \
+                 (at most {} bytes may); add a tool search layer, or raise max_definition_bytes",
+                tools.deferred_len(),
+                tools.deferred_bytes(),
+                self.max_definition_bytes
+            ),
+        ))
+    }
+
+    fn apply(&self, tools: &ToolSet, plan: &Plan, mode: DeferralMode) -> Result<ToolSet, Error> {
+        let declares_deferred = matches!(mode, DeferralMode::Reference | DeferralMode::Hosted);
+        if plan.is_empty() {
+            return Ok(if declares_deferred { tools.clone() } else { tools.eager() });
+        }
+        let key = plan.key(mode);
+        self.cache.get_or_try_build(tools.identity().derive(&[&key]), || {
+            let is_moved = |name: &ToolName| plan.last.iter().any(|tool| tool.name == *name);
+            let keep = |tool: &&Arc<ToolDefinition>, deferred: bool| tool.deferred == deferred && !is_moved(&tool.name);
+            let mut out: Vec<_> = tools.iter().filter(|tool| keep(tool, false)).cloned().collect();
+            out.extend(plan.last.iter().cloned());
+            if declares_deferred {
+                out.extend(tools.iter().filter(|tool| keep(tool, true)).cloned());
+                let lonely = out.iter().all(|tool| tool.deferred);
+                let vanished = plan.vanished.iter().map(|tool| ToolDefinition { deferred: !lonely, ..(**tool).clone() });
+                out.extend(vanished.map(Arc::new));
+            }
+            tools.derive(&[&key], out)
+        })
+    }
+}
+
+/// What the dialogue and the choice of a tool change in the set that goes out.
+struct Plan {
+    /// Shown behind the eager tools, in this order.
+    last: Vec<Arc<ToolDefinition>>,
+    /// Referenced by the dialogue and no longer in the set: declared, from the stored definition.
+    vanished: Vec<Arc<ToolDefinition>>,
+}
+
+impl Plan {
+    fn of(request: &ModelRequest, mode: DeferralMode) -> Self {
+        let (tools, messages) = (&request.tools, &request.messages);
+        let mut last: Vec<(usize, Arc<ToolDefinition>)> = Vec::new();
+        let mut vanished: Vec<Arc<ToolDefinition>> = Vec::new();
+        let mut show = |at: usize, definition: &Arc<ToolDefinition>| {
+            if !last.iter().any(|(_, shown)| shown.name == definition.name) {
+                let shown = if definition.deferred { Arc::new(undefer(definition)) } else { definition.clone() };
+                last.push((at, shown));
+            }
+        };
+        for load in messages.loads() {
+            let current = tools.get(&load.definition.name);
+            match mode {
+                DeferralMode::Append => show(load.message, current.unwrap_or(&load.definition)),
+                DeferralMode::Reference | DeferralMode::Hosted if current.is_none() => {
+                    vanished.retain(|tool| tool.name != load.definition.name);
+                    vanished.push(load.definition.clone());
+                }
+                _ => {}
+            }
+        }
+        for (name, at) in messages.answered_calls() {
+            if let Some(tool) = needs_declaring(tools, messages, name) {
+                show(at, tool);
+            }
+        }
+        let forced = match &request.tool_choice {
+            ToolChoice::Tool(name) => Some(name),
+            _ => None,
+        };
+        for name in request.eager_tools.iter().chain(forced) {
+            if let Some(tool) = tools.get(name).filter(|tool| tool.deferred) {
+                show(usize::MAX, tool);
+            }
+        }
+        last.sort_by_key(|(at, _)| *at);
+        Self { last: last.into_iter().map(|(_, tool)| tool).collect(), vanished }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.last.is_empty() && self.vanished.is_empty()
+    }
+
+    /// Everything that decides the derived set, beside the set it is derived from.
+    fn key(&self, mode: DeferralMode) -> Vec<u8> {
+        let mut key = vec![mode as u8];
+        for (place, tools) in [(0, &self.last), (1, &self.vanished)] {
+            for tool in tools {
+                let namespace = tool.name.namespace.as_deref();
+                key.extend([place, u8::from(namespace.is_some())]);
+                for text in [namespace.unwrap_or_default(), &tool.name.name, &tool.description, tool.parameters.as_str()] {
+                    key.extend((text.len() as u64).to_le_bytes());
+                    key.extend(text.as_bytes());
+                }
+            }
+        }
+        key
+    }
+}
+
+/// A deferred tool that was called and answered without having been loaded counts as loaded, and nothing in the dialogue declares it.
+fn needs_declaring<'a>(tools: &'a ToolSet, messages: &Conversation, name: &ToolName) -> Option<&'a Arc<ToolDefinition>> {
+    tools.get(name).filter(|tool| tool.deferred && messages.loaded(name).is_none())
+}
+
+fn has_hosted_search(request: &ModelRequest) -> bool {
+    request.server_tools.iter().any(ServerTool::is_tool_search)
+}
+
+/// Leaves one search at most: the provider's own needs deferred definitions, and a layer's gives way to it.
+fn settle_hosted_search(request: &mut ModelRequest) -> Result<(), Error> {
+    if !has_hosted_search(request) {
+        return Ok(());
+    }
+    let withheld = matches!(request.deferral, Deferral::Lowered(DeferralMode::SearchOutput | DeferralMode::Append));
+    if withheld || request.tools.deferred_len() == 0 {
+        request.server_tools.retain(|tool| !tool.is_tool_search());
+        return Ok(());
+    }
+    let Some(search) = request.tools.search_tool() else { return Ok(()) };
+    if request.extensions.get::<LayerSearch>().is_none() {
+        return Err(Error::invalid(format!(
+            "tool `{}` is a client search, and the server tools hold the provider's own tool search; declare one of the two",
+            search.name
+        )));
+    }
+    let name = search.name.clone();
+    let others = request.tools.iter().filter(|tool| tool.name != name).cloned().collect();
+    request.tools = request.tools.derive(&[b"without search"], others)?;
+    request.deferral = Deferral::Unset;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AssistantMessage, AssistantPart, Json, Message, SearchResult, ToolCall, ToolKind, ToolResult};
+
+    fn eager(name: &str) -> ToolDefinition {
+        ToolDefinition::new(name)
+    }
+
+    fn deferred(name: &str) -> ToolDefinition {
+        ToolDefinition::new(name).guideline("Careful.").deferred(true)
+    }
+
+    fn search() -> ToolDefinition {
+        ToolDefinition::new("tool_search").kind(ToolKind::Search)
+    }
+
+    fn request(tools: Vec<ToolDefinition>) -> ModelRequest {
+        ModelRequest::new().tools(ToolSet::new(tools).unwrap())
+    }
+
+    fn load(request: &mut ModelRequest, definition: ToolDefinition) {
+        let call = ToolCall::new("s", "tool_search", Json::empty_object());
+        request.messages.push(AssistantMessage { parts: vec![AssistantPart::Search(call.clone())], replay: None });
+        request.messages.push(SearchResult::new(&call, vec![Arc::new(definition)], ""));
+    }
+
+    /// The names that go out; a deferred one in brackets.
+    fn shown(mut request: ModelRequest, mode: DeferralMode) -> Vec<String> {
+        let lowering = Lowering::new(mode);
+        lowering.lower(&mut request).unwrap();
+        let names = |request: &ModelRequest| -> Vec<String> {
+            let name = |tool: &Arc<ToolDefinition>| if tool.deferred { format!("[{}]", tool.name) } else { tool.name.to_string() };
+            request.tools.iter().map(name).collect()
+        };
+        let once = names(&request);
+        lowering.lower(&mut request).unwrap();
+        assert_eq!(names(&request), once, "lowering twice");
+        once
+    }
+
+    use DeferralMode::{Append, Hosted, Reference, SearchOutput};
+
+    #[test]
+    fn each_mode_before_any_search() {
+        let tools = || request(vec![deferred("d"), eager("e"), search()]);
+        assert_eq!(shown(tools(), Reference), ["[d]", "e", "tool_search"]);
+        assert_eq!(shown(tools(), SearchOutput), ["e", "tool_search"]);
+        assert_eq!(shown(tools(), Append), ["e", "tool_search"]);
+    }
+
+    #[test]
+    fn loaded_tools_join_the_end_in_append_mode_only() {
+        let mut request = request(vec![deferred("d1"), deferred("d2"), eager("e"), search()]);
+        load(&mut request, deferred("d2"));
+        load(&mut request, deferred("d1"));
+        assert_eq!(shown(request.clone(), Append), ["e", "tool_search", "d2", "d1"]);
+        assert_eq!(shown(request.clone(), SearchOutput), ["e", "tool_search"]);
+        assert_eq!(shown(request, Reference), ["[d1]", "[d2]", "e", "tool_search"]);
+    }
+
+    #[test]
+    fn a_loaded_tool_that_became_eager_keeps_its_place_in_append_mode() {
+        let mut request = request(vec![eager("d1"), eager("e"), deferred("x"), search()]);
+        load(&mut request, deferred("d1"));
+        assert_eq!(shown(request.clone(), Append), ["e", "tool_search", "d1"]);
+        assert_eq!(shown(request, Reference), ["d1", "e", "[x]", "tool_search"]);
+    }
+
+    #[test]
+    fn a_vanished_tool_stays_declared() {
+        let mut request = request(vec![eager("e"), deferred("x"), search()]);
+        load(&mut request, deferred("gone"));
+        assert_eq!(shown(request.clone(), Reference), ["e", "tool_search", "[x]", "[gone]"]);
+        assert_eq!(shown(request.clone(), Append), ["e", "tool_search", "gone"]);
+        assert_eq!(shown(request.clone(), SearchOutput), ["e", "tool_search"]);
+        request.tools = ToolSet::default();
+        assert_eq!(shown(request, Reference), ["gone"], "a request with deferred tools only is refused");
+    }
+
+    #[test]
+    fn without_a_search_nothing_is_deferred() {
+        for mode in [Reference, SearchOutput, Append] {
+            let mut request = request(vec![deferred("d"), eager("e")]);
+            assert_eq!(shown(request.clone(), mode), ["d", "e"]);
+            Lowering::new(mode).lower(&mut request).unwrap();
+            assert!(request.tools.iter().any(|tool| tool.description.contains("Careful.")));
+        }
+        let error = Lowering::new(Reference).max_definition_bytes(10).lower(&mut request(vec![deferred("d")])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+        assert!(error.to_string().contains("1 deferred tools") && error.to_string().contains("10 bytes"), "{error}");
+    }
+
+    #[test]
+    fn called_and_forced_tools_are_shown() {
+        let mut request = request(vec![deferred("a"), deferred("b"), deferred("c"), search()]);
+        let call = ToolCall::new("1", "c", Json::empty_object());
+        request.messages.push(ToolResult::text(&call, "done"));
+        request.tool_choice = ToolChoice::Tool("a".into());
+        assert_eq!(shown(request.clone(), SearchOutput), ["tool_search", "c", "a"]);
+        assert_eq!(shown(request.clone(), Reference), ["tool_search", "c", "a", "[b]"]);
+        request.tool_choice = ToolChoice::Auto;
+        request.eager_tools = vec!["b".into(), "unknown".into()];
+        assert_eq!(shown(request, Append), ["tool_search", "c", "b"]);
+    }
+
+    #[test]
+    fn loads_before_a_compaction_do_not_count() {
+        let mut request = request(vec![deferred("d"), eager("e"), search()]);
+        load(&mut request, deferred("d"));
+        request.messages.push(AssistantMessage { parts: vec![AssistantPart::Compaction { summary: None }], replay: None });
+        assert_eq!(shown(request, Append), ["e", "tool_search"]);
+    }
+
+    #[test]
+    fn the_providers_search_needs_deferred_tools_and_no_client_search_beside_it() {
+        let hosted = ServerTool::plain("tool_search_tool_bm25_20251119").unwrap();
+        let with_hosted = |tools| request(tools).server_tool(hosted.clone()).unwrap();
+        assert_eq!(shown(with_hosted(vec![deferred("d"), eager("e")]), SearchOutput), ["[d]", "e"]);
+
+        let mut nothing_deferred = with_hosted(vec![eager("e")]);
+        Lowering::new(Reference).lower(&mut nothing_deferred).unwrap();
+        assert!(nothing_deferred.server_tools.is_empty());
+
+        let both = || with_hosted(vec![deferred("d"), eager("e"), search()]);
+        assert!(Lowering::new(Reference).lower(&mut both()).unwrap_err().to_string().contains("`tool_search`"));
+        let mut of_a_layer = both();
+        of_a_layer.extensions.insert(LayerSearch);
+        assert_eq!(shown(of_a_layer.clone(), Reference), ["[d]", "e"]);
+        of_a_layer.server_tools.clear();
+        Lowering::new(Reference).lower(&mut of_a_layer).unwrap();
+        of_a_layer.server_tools.push(hosted.clone());
+        Lowering::new(Reference).lower(&mut of_a_layer).unwrap();
+        assert_eq!((of_a_layer.deferral, of_a_layer.tools.len()), (Deferral::Lowered(Hosted), 2));
+    }
+
+    #[test]
+    fn a_wanted_mode_wins_over_the_own_one() {
+        let mut request = request(vec![deferred("d"), search()]);
+        request.deferral = Deferral::Wanted(SearchOutput);
+        assert_eq!(shown(request.clone(), Reference), ["tool_search"]);
+        assert!(Lowering::is_ready(&request));
+        request.messages.push(Message::user("x"));
+        assert_eq!(request.deferral, Deferral::Wanted(SearchOutput));
+    }
+}

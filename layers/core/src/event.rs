@@ -1,0 +1,333 @@
+//! What a model call gives back.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AssistantMessage, Message, ToolName};
+
+/// One item of the stream that a model call returns.
+///
+/// Deltas arrive while a message grows; [`Message`](Self::Message) when one is complete: persist on it, and what was
+/// finished survives a later failure. A stream that ends well ends with one [`Response`](Self::Response).
+///
+/// The `message` of a delta is the ordinal of the message it belongs to within this call, from 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ModelEvent {
+    /// More text of the answer.
+    Text(Delta),
+    /// More readable reasoning.
+    Reasoning(Delta),
+    /// More of a refusal.
+    Refusal(Delta),
+    /// A call for the caller begins. Its arguments are complete in [`Message`](Self::Message).
+    ToolCallStarted {
+        /// Ordinal of the message.
+        message: u32,
+        /// The id of the call.
+        id: Arc<str>,
+        /// Which tool.
+        #[serde(flatten)]
+        name: ToolName,
+    },
+    /// More of the arguments of a call, as JSON text.
+    ToolCallDelta {
+        /// Ordinal of the message.
+        message: u32,
+        /// The id of the call.
+        id: Arc<str>,
+        /// The text.
+        arguments: String,
+    },
+    /// The provider begins to run a tool of its own.
+    HostedStarted(Hosted),
+    /// The input of a hosted call, whole or a piece of it, as JSON text.
+    HostedInput {
+        /// Which call.
+        #[serde(flatten)]
+        hosted: Hosted,
+        /// The text.
+        input: String,
+    },
+    /// A hosted call came back.
+    HostedCompleted(Hosted),
+    /// A hosted call failed; the response goes on.
+    HostedFailed {
+        /// Which call.
+        #[serde(flatten)]
+        hosted: Hosted,
+        /// The provider's code.
+        code: Arc<str>,
+    },
+    /// A layer answered a search over deferred tools.
+    Search(Arc<SearchReport>),
+    /// Something that the caller may want to know and that is not an error.
+    Warning(Warning),
+    /// A message of this call is complete: of the model, or an answer that a layer gave.
+    Message(Arc<Message>),
+    /// The end. [`Response::messages`] are all messages of the call in order.
+    Response(Box<Response>),
+}
+
+impl ModelEvent {
+    /// Moves the ordinals of a later round behind the messages of the rounds before.
+    pub fn shift(&mut self, by: u32) {
+        match self {
+            Self::Text(delta) | Self::Reasoning(delta) | Self::Refusal(delta) => delta.message += by,
+            Self::ToolCallStarted { message, .. } | Self::ToolCallDelta { message, .. } => *message += by,
+            Self::HostedStarted(hosted)
+            | Self::HostedCompleted(hosted)
+            | Self::HostedInput { hosted, .. }
+            | Self::HostedFailed { hosted, .. } => hosted.message += by,
+            Self::Search(_) | Self::Warning(_) | Self::Message(_) | Self::Response(_) => {}
+        }
+    }
+}
+
+/// A piece of text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delta {
+    /// Ordinal of the message.
+    pub message: u32,
+    /// The text.
+    pub text: String,
+}
+
+/// Which hosted call an event is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hosted {
+    /// Ordinal of the message.
+    pub message: u32,
+    /// The provider's id, empty where it gave none.
+    pub id: Arc<str>,
+    /// The name of the tool, such as `web_search`.
+    pub name: Arc<str>,
+}
+
+/// What one search did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SearchReport {
+    /// The id of the search call.
+    pub call_id: Arc<str>,
+    /// What the model searched for.
+    pub queries: Vec<String>,
+    /// How many tools were searched.
+    pub candidates: usize,
+    /// The tools found, best first, with their scores.
+    pub hits: Vec<SearchHit>,
+    /// The definitions loaded by this search, in order.
+    pub loaded: Vec<ToolName>,
+    /// Bytes of definitions that stay out of the prompt after this search, about.
+    pub bytes_kept_out: usize,
+}
+
+/// A tool that a search found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchHit {
+    /// Which tool.
+    #[serde(flatten)]
+    pub name: ToolName,
+    /// The score, comparable within one search only.
+    pub score: f32,
+}
+
+/// Something that the caller may want to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Warning {
+    /// One snake_case word, stable over versions, such as `search_never_used`.
+    pub code: Arc<str>,
+    /// What happened and what to change.
+    pub text: Arc<str>,
+}
+
+impl Warning {
+    /// A warning.
+    pub fn new(code: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        Self { code: code.into(), text: text.into() }
+    }
+}
+
+/// The end of a model call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Response {
+    /// Every message of the call, in order: `history.extend(response.messages)`.
+    pub messages: Vec<Arc<Message>>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Tokens, summed over the rounds of the call.
+    pub usage: Usage,
+    /// The model that answered, as the provider names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Arc<str>>,
+    /// The provider's id of the (last) response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<Arc<str>>,
+}
+
+impl Response {
+    /// A response of one message.
+    pub fn of(message: impl Into<Arc<Message>>, stop: StopReason) -> Self {
+        Self { messages: vec![message.into()], stop: Stop::new(stop), ..Self::default() }
+    }
+
+    /// The last message of the model.
+    #[must_use]
+    pub fn assistant(&self) -> Option<&AssistantMessage> {
+        self.messages.iter().rev().find_map(|message| match &**message {
+            Message::Assistant(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    /// The text of the last message of the model.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.assistant().map(AssistantMessage::text).unwrap_or_default()
+    }
+}
+
+/// Why a call ended, in neutral form and in the provider's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Stop {
+    /// Why.
+    pub reason: StopReason,
+    /// The provider's own word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Arc<str>>,
+    /// More about it: the stop sequence, the category of a refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Arc<str>>,
+}
+
+impl Stop {
+    /// A stop without a provider's word.
+    #[must_use]
+    pub fn new(reason: StopReason) -> Self {
+        Self { reason, native: None, detail: None }
+    }
+
+    /// Adds the provider's word.
+    #[must_use]
+    pub fn native(mut self, native: impl Into<Arc<str>>) -> Self {
+        self.native = Some(native.into());
+        self
+    }
+
+    /// Adds more about it.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<Arc<str>>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+}
+
+/// Why a call ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The model is done.
+    #[default]
+    EndTurn,
+    /// The model waits for the answers to its calls.
+    ToolUse,
+    /// The limit of tokens cut the answer.
+    MaxTokens,
+    /// A stop sequence occurred.
+    StopSequence,
+    /// The model refused.
+    Refusal,
+    /// A filter of the provider stopped the answer.
+    ContentFilter,
+    /// The conversation no longer fits the model.
+    ContextWindow,
+    /// The provider paused more often than it is resumed.
+    Pause,
+    /// The provider only compacted the conversation.
+    Compaction,
+    /// The model searched for tools more often than is allowed in one call.
+    SearchLimit,
+    /// Something else; see [`Stop::native`].
+    Other,
+}
+
+/// Tokens. `None` is "not reported", which is not zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Usage {
+    /// All tokens of the prompt, cached or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// The part of the prompt that was read from a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read_tokens: Option<u64>,
+    /// The part of the prompt that was written to a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
+    /// All tokens written, reasoning included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// The part of the output that is reasoning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u64>,
+    /// Uses of tools that the provider ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_tool_uses: Option<u64>,
+}
+
+impl Usage {
+    /// Adds the usage of another round.
+    pub fn add(&mut self, other: &Self) {
+        let sum = |mine: &mut Option<u64>, theirs: Option<u64>| {
+            *mine = match (*mine, theirs) {
+                (Some(mine), Some(theirs)) => Some(mine.saturating_add(theirs)),
+                (mine, theirs) => mine.or(theirs),
+            };
+        };
+        sum(&mut self.input_tokens, other.input_tokens);
+        sum(&mut self.cache_read_tokens, other.cache_read_tokens);
+        sum(&mut self.cache_write_tokens, other.cache_write_tokens);
+        sum(&mut self.output_tokens, other.output_tokens);
+        sum(&mut self.reasoning_tokens, other.reasoning_tokens);
+        sum(&mut self.server_tool_uses, other.server_tool_uses);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_keeps_not_reported_apart_from_zero() {
+        let mut usage = Usage { input_tokens: Some(1), ..Usage::default() };
+        usage.add(&Usage { input_tokens: Some(2), output_tokens: Some(0), ..Usage::default() });
+        assert_eq!(usage, Usage { input_tokens: Some(3), output_tokens: Some(0), ..Usage::default() });
+    }
+
+    #[test]
+    fn events_have_a_json_form() {
+        let hosted = Hosted { message: 0, id: "h".into(), name: "web_search".into() };
+        let events = [
+            ModelEvent::Text(Delta { message: 1, text: "é".into() }),
+            ModelEvent::ToolCallStarted { message: 0, id: "1".into(), name: "a".into() },
+            ModelEvent::HostedFailed { hosted, code: "unavailable".into() },
+            ModelEvent::Response(Box::new(Response::of(Message::assistant("x"), StopReason::EndTurn))),
+        ];
+        for mut event in events {
+            let text = serde_json::to_string(&event).unwrap();
+            assert_eq!(serde_json::from_str::<ModelEvent>(&text).unwrap(), event);
+            event.shift(2);
+            if let ModelEvent::Text(delta) = &event {
+                assert_eq!(delta.message, 3);
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The machinery of a layer that calls the inner service again.
+//!
+//! A layer that answers part of a response itself (a search, a local tool) and asks the model to go on is a policy, [`Rounds`], in
+//! a [`RoundsFuture`] and a [`RoundsStream`]. They follow the tower contract: the service that was ready is the one that
+//! is called, readiness is polled again before each further call, and the finished inner stream is dropped before that, so that
+//! what it holds (a permit) is free. Dropping the stream drops everything underneath.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use futures_core::Stream;
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use crate::{Error, ModelEvent, Response};
+
+/// Work of a policy that has to wait.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+
+/// What happens between two calls of the inner service.
+pub trait Rounds<Req> {
+    /// Sees each event of a round but its response; may change or swallow it.
+    fn event(&mut self, event: ModelEvent) -> Option<ModelEvent>;
+
+    /// Sees the response of a round and decides how to go on.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the stream.
+    fn response(&mut self, response: Response) -> Result<Step<Req>, Error>;
+}
+
+/// How to go on after a round.
+pub struct Step<Req> {
+    /// What the caller sees next.
+    pub events: VecDeque<ModelEvent>,
+    /// Work to be done once the caller has seen the events.
+    pub settle: Option<BoxFuture<()>>,
+    /// The next call, or the end.
+    pub next: Next<Req>,
+}
+
+/// The next call, or the end.
+#[derive(Debug)]
+pub enum Next<Req> {
+    /// Call the inner service with this request.
+    Call(Req),
+    /// End with this response.
+    Done(Box<Response>),
+}
+
+impl<Req> Step<Req> {
+    /// End with a response.
+    #[must_use]
+    pub fn done(response: Response) -> Self {
+        Self { events: VecDeque::new(), settle: None, next: Next::Done(Box::new(response)) }
+    }
+}
+
+impl<Req> fmt::Debug for Step<Req> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step").field("events", &self.events.len()).field("settles", &self.settle.is_some()).finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// The response future of a layer that calls again.
+    pub struct RoundsFuture<S, Req, R>
+    where
+        S: Service<Req>,
+    {
+        #[pin]
+        state: FutureState<S, Req, R>,
+    }
+}
+
+pin_project! {
+    #[project = FutureProj]
+    enum FutureState<S, Req, R>
+    where
+        S: Service<Req>,
+    {
+        Refused { error: Option<S::Error> },
+        Preparing { prepare: BoxFuture<(Req, R)>, service: Option<S> },
+        Calling { #[pin] call: S::Future, rest: Option<(S, R)> },
+        Done,
+    }
+}
+
+impl<S: Service<Req>, Req, R> RoundsFuture<S, Req, R> {
+    /// Fails without a call.
+    pub fn refused(error: S::Error) -> Self {
+        Self { state: FutureState::Refused { error: Some(error) } }
+    }
+
+    /// Calls a service that is ready.
+    pub fn calling(mut service: S, request: Req, rounds: R) -> Self {
+        let call = service.call(request);
+        Self { state: FutureState::Calling { call, rest: Some((service, rounds)) } }
+    }
+
+    /// Calls a service that is ready once the request is prepared. The reservation of that service is held meanwhile.
+    pub fn preparing(service: S, prepare: BoxFuture<(Req, R)>) -> Self {
+        Self { state: FutureState::Preparing { prepare, service: Some(service) } }
+    }
+}
+
+impl<S, Req, R> Future for RoundsFuture<S, Req, R>
+where
+    S: Service<Req>,
+    S::Error: From<Error>,
+{
+    type Output = Result<RoundsStream<S, Req, R>, S::Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        loop {
+            let next = match state.as_mut().project() {
+                FutureProj::Refused { error } => match error.take() {
+                    Some(error) => return Poll::Ready(Err(error)),
+                    None => return Poll::Pending,
+                },
+                FutureProj::Preparing { prepare, service } => {
+                    let (request, rounds) = ready!(prepare.as_mut().poll(cx))?;
+                    let Some(mut service) = service.take() else { return Poll::Pending };
+                    let call = service.call(request);
+                    FutureState::Calling { call, rest: Some((service, rounds)) }
+                }
+                FutureProj::Calling { call, rest } => {
+                    let events = ready!(call.poll(cx));
+                    let rest = rest.take();
+                    state.set(FutureState::Done);
+                    let Some((service, rounds)) = rest else { return Poll::Pending };
+                    return Poll::Ready(events.map(|events| RoundsStream::new(events, service, rounds)));
+                }
+                FutureProj::Done => return Poll::Pending,
+            };
+            state.set(next);
+        }
+    }
+}
+
+impl<S: Service<Req>, Req, R> fmt::Debug for RoundsFuture<S, Req, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RoundsFuture").finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// The stream of a layer that calls again: the events of all rounds, then one response.
+    pub struct RoundsStream<S, Req, R>
+    where
+        S: Service<Req>,
+    {
+        #[pin]
+        state: StreamState<S::Response, S::Future, Req>,
+        queue: VecDeque<ModelEvent>,
+        service: S,
+        rounds: R,
+    }
+}
+
+pin_project! {
+    #[project = StreamProj]
+    enum StreamState<E, F, Req> {
+        Streaming { #[pin] events: E },
+        Settling { settle: BoxFuture<()>, next: Option<Next<Req>> },
+        Between { next: Option<Next<Req>> },
+        Readying { request: Option<Req> },
+        Calling { #[pin] call: F },
+        Ended,
+    }
+}
+
+impl<S: Service<Req>, Req, R> RoundsStream<S, Req, R> {
+    fn new(events: S::Response, service: S, rounds: R) -> Self {
+        Self { state: StreamState::Streaming { events }, queue: VecDeque::new(), service, rounds }
+    }
+}
+
+impl<S, Req, R> Stream for RoundsStream<S, Req, R>
+where
+    S: Service<Req>,
+    S::Response: Stream<Item = Result<ModelEvent, Error>>,
+    R: Rounds<Req>,
+    Error: From<S::Error>,
+{
+    type Item = Result<ModelEvent, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut this = self.project();
+        macro_rules! end {
+            ($error:expr) => {{
+                let error: Error = $error;
+                this.state.set(StreamState::Ended);
+                return Poll::Ready(Some(Err(error)));
+            }};
+        }
+        loop {
+            if let Some(event) = this.queue.pop_front() {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            match this.state.as_mut().project() {
+                StreamProj::Streaming { events } => match ready!(events.poll_next(cx)) {
+                    Some(Ok(ModelEvent::Response(response))) => {
+                        // What the finished stream holds must be free before readiness is polled again.
+                        this.state.set(StreamState::Ended);
+                        match this.rounds.response(*response) {
+                            Ok(Step { events, settle, next }) => {
+                                *this.queue = events;
+                                let next = Some(next);
+                                this.state.set(match settle {
+                                    Some(settle) => StreamState::Settling { settle, next },
+                                    None => StreamState::Between { next },
+                                });
+                            }
+                            Err(error) => end!(error),
+                        }
+                    }
+                    Some(Ok(event)) => {
+                        if let Some(event) = this.rounds.event(event) {
+                            return Poll::Ready(Some(Ok(event)));
+                        }
+                    }
+                    Some(Err(error)) => end!(error),
+                    None => {
+                        this.state.set(StreamState::Ended);
+                        return Poll::Ready(None);
+                    }
+                },
+                StreamProj::Settling { settle, next } => {
+                    let settled = ready!(settle.as_mut().poll(cx));
+                    let next = next.take();
+                    if let Err(error) = settled {
+                        end!(error);
+                    }
+                    this.state.set(StreamState::Between { next });
+                }
+                StreamProj::Between { next } => match next.take() {
+                    Some(Next::Call(request)) => this.state.set(StreamState::Readying { request: Some(request) }),
+                    Some(Next::Done(response)) => {
+                        this.state.set(StreamState::Ended);
+                        return Poll::Ready(Some(Ok(ModelEvent::Response(response))));
+                    }
+                    None => this.state.set(StreamState::Ended),
+                },
+                StreamProj::Readying { request } => {
+                    if let Err(error) = ready!(this.service.poll_ready(cx)) {
+                        end!(Error::from(error));
+                    }
+                    match request.take() {
+                        Some(request) => {
+                            let call = this.service.call(request);
+                            this.state.set(StreamState::Calling { call });
+                        }
+                        None => this.state.set(StreamState::Ended),
+                    }
+                }
+                StreamProj::Calling { call } => match ready!(call.poll(cx)) {
+                    Ok(events) => this.state.set(StreamState::Streaming { events }),
+                    Err(error) => end!(Error::from(error)),
+                },
+                StreamProj::Ended => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+impl<S: Service<Req>, Req, R> fmt::Debug for RoundsStream<S, Req, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RoundsStream").finish_non_exhaustive()
+    }
+}
