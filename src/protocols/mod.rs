@@ -1,0 +1,123 @@
+//! Wire protocols: how a request is written and an answer is read.
+//!
+//! A protocol knows bytes and nothing else; [`Provider`](crate::provider::Provider) does the HTTP. Adding a protocol is one folder
+//! here that implements [`Protocol`] and [`Decode`].
+
+#[cfg(feature = "anthropic")]
+pub mod anthropic_messages;
+mod capabilities;
+mod history;
+#[cfg(feature = "openai")]
+pub mod openai_responses;
+
+use std::{collections::VecDeque, sync::Arc};
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use tower_genai_core::{AssistantMessage, Error, ModelEvent, ModelRequest, Usage};
+
+pub use capabilities::{CacheLifetime, Capabilities, ThinkingStyle};
+
+/// Where a request goes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Target {
+    /// Host and port of the endpoint: replay items go back only to the host that wrote them.
+    pub host: Arc<str>,
+    /// The model that is asked for.
+    pub model: Arc<str>,
+}
+
+impl Target {
+    /// A model at a host.
+    pub fn new(host: impl Into<Arc<str>>, model: impl Into<Arc<str>>) -> Self {
+        Self { host: host.into(), model: model.into() }
+    }
+}
+
+/// A request as it goes out.
+#[derive(Clone, Debug)]
+pub struct Encoded<C> {
+    /// The JSON body.
+    pub body: Bytes,
+    /// Headers that this request needs beside those of the protocol, for example beta flags.
+    pub headers: HeaderMap,
+    /// What the decoder has to know: names on the wire, the search tool, the hash of the prompt.
+    pub context: C,
+}
+
+/// The answer so far of a response that the provider paused, to be continued by the next one.
+#[derive(Clone, Debug, Default)]
+pub struct Paused {
+    /// What was written before the pause.
+    pub message: AssistantMessage,
+    /// The tokens so far.
+    pub usage: Usage,
+}
+
+/// Says that the last message of a request is an answer that the provider paused and now goes on with.
+///
+/// A provider puts it into [`ModelRequest::extensions`] of the request with which it resumes.
+#[derive(Clone, Copy, Debug)]
+pub struct Resume;
+
+/// A wire protocol.
+pub trait Protocol {
+    /// The name in programs and in [`Replay::protocol`](tower_genai_core::Replay::protocol).
+    const NAME: &'static str;
+    /// What the decoder has to know of the request.
+    type Context: Clone + Send + Sync + 'static;
+    /// Reads one response.
+    type Decoder: Decode + Send + 'static;
+
+    /// The path behind the base URL, with a leading slash.
+    fn path(&self, target: &Target) -> String;
+
+    /// Headers of every request.
+    fn headers(&self) -> HeaderMap {
+        HeaderMap::new()
+    }
+
+    /// Writes a request whose deferral is lowered.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidRequest`](tower_genai_core::ErrorKind::InvalidRequest) or [`TooLarge`](tower_genai_core::ErrorKind::TooLarge)
+    /// where the endpoint would refuse it. The text names the tool, message or field.
+    fn encode(&self, request: &ModelRequest, target: &Target, capabilities: &Capabilities) -> Result<Encoded<Self::Context>, Error>;
+
+    /// A decoder for the response to a request, with what was written before a pause.
+    fn decoder(&self, context: Self::Context, target: &Target, paused: Option<Paused>) -> Self::Decoder;
+
+    /// The error that an HTTP status other than 2xx stands for. `retry-after` and its relatives are added by the provider.
+    fn error(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error;
+}
+
+/// Reads one response. Bookkeeping gives no events; the last event is the [`ModelEvent::Response`].
+pub trait Decode {
+    /// Reads the data of one event of a streamed response.
+    ///
+    /// # Errors
+    ///
+    /// The provider's error inside the stream, or [`ErrorKind::Protocol`](tower_genai_core::ErrorKind::Protocol) for what the protocol
+    /// does not allow. Unknown events are no error.
+    fn push(&mut self, data: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), Error>;
+
+    /// Reads a response that came as one JSON document.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    fn whole(&mut self, body: &[u8], events: &mut VecDeque<ModelEvent>) -> Result<(), Error>;
+
+    /// Whether the response is complete: nothing of what follows matters.
+    fn is_done(&self) -> bool;
+
+    /// The error of a body that ended early.
+    fn unfinished(&self) -> Error {
+        Error::new(
+            tower_genai_core::ErrorKind::Protocol,
+            "the response ended before its terminal event; what was complete before that has been passed on",
+        )
+    }
+}

@@ -1,0 +1,1 @@
+//! HTTP: the adapter, framing, the waits, the retry policy.
