@@ -89,6 +89,13 @@ pub fn fold(tool: &ToolDefinition, parts: Parts) -> ToolDefinition {
     tool
 }
 
+/// A copy of the tool whose description carries its guidance for good: the fields it came from are empty, so that no other
+/// layer writes it a second time, elsewhere.
+#[must_use]
+pub fn place(tool: &ToolDefinition, parts: Parts) -> ToolDefinition {
+    ToolDefinition { snippet: None, guidelines: Arc::from([]), returns: None, ..fold(tool, parts) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,5 +116,8 @@ mod tests {
         assert_eq!(&*folded.description, "Does a.\n\nSnippet:\n- a(x)\n\nGuidelines:\n- One.\n- Two.");
         assert_eq!(fold(&folded, parts), folded);
         assert_eq!(fold(&tool, Parts::NONE), tool);
+        let placed = place(&tool, Parts::GUIDELINES);
+        assert_eq!(&*placed.description, "Does a.\n\nGuidelines:\n- One.\n- Two.");
+        assert_eq!(place(&placed, parts), placed);
     }
 }

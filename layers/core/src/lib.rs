@@ -53,6 +53,7 @@ mod event;
 pub mod guidance;
 mod json;
 mod message;
+mod refuse;
 mod request;
 pub mod rounds;
 mod server_tool;
@@ -73,6 +74,7 @@ pub use message::{
     AssistantMessage, AssistantPart, Content, HostedCall, HostedOutcome, Image, Message, Replay, SearchResult, SystemMessage, ToolCall,
     ToolResult, UserMessage,
 };
+pub use refuse::ResponseFuture;
 pub use request::{Effort, ModelRequest, OutputFormat, Reasoning, Sampling, ToolChoice};
 pub use server_tool::ServerTool;
 pub use service::{BoxModelService, EventStream, ModelServiceExt, into_response};

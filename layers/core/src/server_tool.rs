@@ -31,6 +31,19 @@ fn is_empty_object(json: &Json) -> bool {
     json.as_str() == "{}"
 }
 
+const FIXED_NAMES: [(&str, &str); 10] = [
+    ("web_search", "web_search"),
+    ("web_fetch", "web_fetch"),
+    ("code_execution", "code_execution"),
+    ("tool_search_tool_regex", "tool_search_tool_regex"),
+    ("tool_search_tool_bm25", "tool_search_tool_bm25"),
+    ("advisor", "advisor"),
+    ("memory", "memory"),
+    ("bash", "bash"),
+    ("text_editor", "str_replace_based_edit_tool"),
+    ("computer", "computer"),
+];
+
 #[derive(Deserialize)]
 struct Fields {
     #[serde(rename = "type")]
@@ -101,6 +114,44 @@ impl ServerTool {
         (&self.tool_type, self.label.as_deref())
     }
 
+    /// The name that Anthropic's Messages API fixes for a versioned type, where there is one.
+    ///
+    /// Source: the tool types of the Anthropic SDK 2.14 and the tool reference of its documentation.
+    #[must_use]
+    pub fn fixed_name(&self) -> Option<&'static str> {
+        if matches!(&*self.tool_type, "tool_search_tool_regex" | "tool_search_tool_bm25") {
+            return FIXED_NAMES.iter().map(|(_, name)| *name).find(|name| *name == &*self.tool_type);
+        }
+        let (family, version) = self.tool_type.rsplit_once('_')?;
+        if version.len() != 8 || !version.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        if family == "text_editor" && version == "20250124" {
+            return Some("str_replace_editor");
+        }
+        FIXED_NAMES.iter().find(|(known, _)| *known == family).map(|(_, name)| *name)
+    }
+
+    /// This tool with the key `name` in its configuration, unless there is one.
+    ///
+    /// # Errors
+    ///
+    /// None for a configuration that [`new`](Self::new) accepted.
+    pub fn named(&self, name: &str) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Name {
+            #[serde(default, deserialize_with = "present")]
+            name: bool,
+        }
+        if self.configuration.deserialize::<Name>()?.name {
+            return Ok(self.clone());
+        }
+        let rest = self.configuration.as_str().strip_prefix('{').unwrap_or("}");
+        let comma = if rest == "}" { "" } else { "," };
+        let configuration = format!("{{\"name\":{}{comma}{rest}", Json::string(name));
+        Self::new(self.tool_type.clone(), &configuration)
+    }
+
     /// Whether this is a provider's own tool search, which declares deferred tools and searches them itself.
     ///
     /// Anthropic's `tool_search_tool_*`, OpenAI's `tool_search` unless it says `"execution":"client"`, OpenRouter's `openrouter:tool_search`.
@@ -118,6 +169,22 @@ impl ServerTool {
             "openrouter:tool_search" => true,
             other => other.starts_with("tool_search_tool_"),
         }
+    }
+}
+
+impl TryFrom<&str> for ServerTool {
+    type Error = Error;
+
+    fn try_from(tool_type: &str) -> Result<Self, Error> {
+        Self::plain(tool_type)
+    }
+}
+
+impl TryFrom<String> for ServerTool {
+    type Error = Error;
+
+    fn try_from(tool_type: String) -> Result<Self, Error> {
+        Self::plain(tool_type)
     }
 }
 
@@ -155,6 +222,29 @@ mod tests {
         assert_eq!(toolset.key(), ("mcp_toolset", Some("a")));
         let labelled = ServerTool::new("web_search", r#"{"server_label":"a"}"#).unwrap();
         assert_eq!(labelled.key(), ("web_search", None));
+    }
+
+    #[test]
+    fn versioned_types_have_fixed_names() {
+        for (tool_type, name) in [
+            ("web_search_20260318", Some("web_search")),
+            ("text_editor_20250124", Some("str_replace_editor")),
+            ("text_editor_20250728", Some("str_replace_based_edit_tool")),
+            ("tool_search_tool_bm25", Some("tool_search_tool_bm25")),
+            ("tool_search_tool_regex_20251119", Some("tool_search_tool_regex")),
+            ("computer_toolset_20260801", None),
+            ("web_search", None),
+            ("web_search_2025_08_26", None),
+            ("mcp_toolset", None),
+        ] {
+            assert_eq!(ServerTool::plain(tool_type).unwrap().fixed_name(), name, "{tool_type}");
+        }
+        let named = |configuration| {
+            ServerTool::new("web_fetch_20260318", configuration).unwrap().named("web_fetch").unwrap().configuration().to_string()
+        };
+        assert_eq!(named("{}"), r#"{"name":"web_fetch"}"#);
+        assert_eq!(named(r#"{"max_uses":3}"#), r#"{"name":"web_fetch","max_uses":3}"#);
+        assert_eq!(named(r#"{"name":"own"}"#), r#"{"name":"own"}"#);
     }
 
     #[test]

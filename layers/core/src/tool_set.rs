@@ -196,7 +196,7 @@ impl ToolSet {
 
 /// An ordinary tool made of a deferred one.
 pub(crate) fn undefer(tool: &ToolDefinition) -> ToolDefinition {
-    let mut tool = guidance::fold(tool, guidance::Parts::GUIDELINES);
+    let mut tool = guidance::place(tool, guidance::Parts::GUIDELINES);
     tool.deferred = false;
     tool
 }
