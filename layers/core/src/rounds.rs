@@ -24,6 +24,16 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 /// What happens between two calls of the inner service.
 pub trait Rounds<Req> {
+    /// What is waited for before the first call, where something is.
+    type Prepared;
+
+    /// Makes the first request of what was waited for.
+    ///
+    /// # Errors
+    ///
+    /// An error refuses the call.
+    fn prepared(&mut self, prepared: Result<Self::Prepared, Error>) -> Result<Req, Error>;
+
     /// Sees each event of a round but its response; may change or swallow it.
     fn event(&mut self, event: ModelEvent) -> Option<ModelEvent>;
 
@@ -73,6 +83,7 @@ pin_project! {
     pub struct RoundsFuture<S, Req, R>
     where
         S: Service<Req>,
+        R: Rounds<Req>,
     {
         #[pin]
         state: FutureState<S, Req, R>,
@@ -84,15 +95,16 @@ pin_project! {
     enum FutureState<S, Req, R>
     where
         S: Service<Req>,
+        R: Rounds<Req>,
     {
         Refused { error: Option<S::Error> },
-        Preparing { prepare: BoxFuture<(Req, R)>, service: Option<S> },
+        Preparing { prepare: BoxFuture<R::Prepared>, rest: Option<(S, R)> },
         Calling { #[pin] call: S::Future, rest: Option<(S, R)> },
         Done,
     }
 }
 
-impl<S: Service<Req>, Req, R> RoundsFuture<S, Req, R> {
+impl<S: Service<Req>, Req, R: Rounds<Req>> RoundsFuture<S, Req, R> {
     /// Fails without a call.
     pub fn refused(error: S::Error) -> Self {
         Self { state: FutureState::Refused { error: Some(error) } }
@@ -104,9 +116,9 @@ impl<S: Service<Req>, Req, R> RoundsFuture<S, Req, R> {
         Self { state: FutureState::Calling { call, rest: Some((service, rounds)) } }
     }
 
-    /// Calls a service that is ready once the request is prepared. The reservation of that service is held meanwhile.
-    pub fn preparing(service: S, prepare: BoxFuture<(Req, R)>) -> Self {
-        Self { state: FutureState::Preparing { prepare, service: Some(service) } }
+    /// Waits, then calls a service that is ready. The reservation of that service is held meanwhile.
+    pub fn preparing(service: S, prepare: BoxFuture<R::Prepared>, rounds: R) -> Self {
+        Self { state: FutureState::Preparing { prepare, rest: Some((service, rounds)) } }
     }
 }
 
@@ -114,6 +126,7 @@ impl<S, Req, R> Future for RoundsFuture<S, Req, R>
 where
     S: Service<Req>,
     S::Error: From<Error>,
+    R: Rounds<Req>,
 {
     type Output = Result<RoundsStream<S, Req, R>, S::Error>;
 
@@ -125,10 +138,10 @@ where
                     Some(error) => return Poll::Ready(Err(error)),
                     None => return Poll::Pending,
                 },
-                FutureProj::Preparing { prepare, service } => {
-                    let (request, rounds) = ready!(prepare.as_mut().poll(cx))?;
-                    let Some(mut service) = service.take() else { return Poll::Pending };
-                    let call = service.call(request);
+                FutureProj::Preparing { prepare, rest } => {
+                    let prepared = ready!(prepare.as_mut().poll(cx));
+                    let Some((mut service, mut rounds)) = rest.take() else { return Poll::Pending };
+                    let call = service.call(rounds.prepared(prepared)?);
                     FutureState::Calling { call, rest: Some((service, rounds)) }
                 }
                 FutureProj::Calling { call, rest } => {
@@ -145,7 +158,7 @@ where
     }
 }
 
-impl<S: Service<Req>, Req, R> fmt::Debug for RoundsFuture<S, Req, R> {
+impl<S: Service<Req>, Req, R: Rounds<Req>> fmt::Debug for RoundsFuture<S, Req, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RoundsFuture").finish_non_exhaustive()
     }

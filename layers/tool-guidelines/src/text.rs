@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use tower_genai_core::{
-    ToolDefinition, ToolSet,
+    NameRules, ToolDefinition, ToolSet,
     guidance::{self, Parts, bullet},
+    wire_name,
 };
 
 fn shown(tools: &ToolSet) -> impl Iterator<Item = &ToolDefinition> {
@@ -24,13 +25,13 @@ pub(crate) fn system_text(tools: &ToolSet, parts: Parts) -> String {
                 bullet(rule, &mut rules);
             }
             if !rules.is_empty() {
-                section(&format!("## {}", tool.name), &rules, "", &mut guidelines);
+                section(&format!("## {}", wire_name(&tool.name, NameRules::PORTABLE)), &rules, "", &mut guidelines);
             }
         }
         if parts.returns
             && let Some(schema) = &tool.returns
         {
-            bullet(&format!("{}: {schema}", tool.name), &mut returns);
+            bullet(&format!("{}: {schema}", wire_name(&tool.name, NameRules::PORTABLE)), &mut returns);
         }
     }
     let mut out = String::new();
@@ -84,11 +85,11 @@ mod tests {
     #[test]
     fn sections_of_the_system_prompt() {
         let text = "# Tool snippets\n- read(path)\n    -> text\n- list()\n\n# Tool guidelines\n## read\n- One.\n  More of one.\n- Two.\n\
-                    ## fs.list\n- Three.\n\n# Tool return values\n- read: {\"type\":\"string\"}";
+                    ## fs__list\n- Three.\n\n# Tool return values\n- read: {\"type\":\"string\"}";
         assert_eq!(system_text(&tools(), ALL), text);
         let only = |snippet, guidelines| system_text(&tools(), Parts { snippet, guidelines, returns: false });
         assert_eq!(only(true, false), "# Tool snippets\n- read(path)\n    -> text\n- list()");
-        assert_eq!(only(false, true), "# Tool guidelines\n## read\n- One.\n  More of one.\n- Two.\n## fs.list\n- Three.");
+        assert_eq!(only(false, true), "# Tool guidelines\n## read\n- One.\n  More of one.\n- Two.\n## fs__list\n- Three.");
         assert_eq!(only(false, false), "");
         assert_eq!(system_text(&ToolSet::default(), ALL), "");
     }
