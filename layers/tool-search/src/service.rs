@@ -1,0 +1,192 @@
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_core::Stream;
+use tower_genai_core::{
+    AssistantPart, Deferral, DeferralMode, Error, LayerSearch, Lowering, Message, ModelEvent, ModelRequest, ServerTool, ToolName,
+    rounds::{BoxFuture, RoundsFuture, RoundsStream},
+};
+use tower_service::Service;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::{
+    RecordKey,
+    layer::{Config, Shared},
+    searching::{Active, Searching},
+};
+
+/// The response future of a [`ToolSearch`].
+pub type ToolSearchFuture<S, Req> = RoundsFuture<S, Req, Searching<Req>>;
+
+/// The stream of a [`ToolSearch`]: the events of all rounds as one.
+pub type ToolSearchStream<S, Req> = RoundsStream<S, Req, Searching<Req>>;
+
+/// The service of a [`ToolSearchLayer`](crate::ToolSearchLayer).
+#[derive(Clone, Debug)]
+pub struct ToolSearch<S> {
+    inner: S,
+    config: Arc<Config>,
+    shared: Arc<Shared>,
+    lowering: Lowering,
+}
+
+impl<S> ToolSearch<S> {
+    pub(crate) fn new(inner: S, config: Arc<Config>, shared: Arc<Shared>) -> Self {
+        // The mode is that of the request: only wanted deferral is lowered here.
+        Self { inner, config, shared, lowering: Lowering::new(DeferralMode::Append) }
+    }
+
+    /// The inner service.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The inner service.
+    pub fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The inner service.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+
+    /// Adds the search tool and the catalogue. `None` where there is nothing for this layer to do.
+    fn activate<Req: AsMut<ModelRequest> + Clone>(&self, mut request: Req) -> Result<(Option<Active<Req>>, Option<Req>), Error> {
+        let model = request.as_mut();
+        let searched_elsewhere = model.extensions.get::<LayerSearch>().is_some()
+            || matches!(model.deferral, Deferral::Lowered(_))
+            || model.server_tools.iter().any(ServerTool::is_tool_search);
+        let is_deferring = model.tools.deferred_len() > 0 && !searched_elsewhere;
+        if !is_deferring && (searched_elsewhere || model.messages.loads().is_empty()) {
+            return Ok((None, Some(request)));
+        }
+        let (mut prepared, mut unused) = (None, false);
+        if is_deferring {
+            let set = self.shared.prepare(&model.tools, &self.config)?;
+            model.tools = set.tools.clone();
+            if let Some(text) = &set.system
+                && !model.system.contains(text)
+            {
+                model.system.push(text.clone());
+            }
+            model.extensions.insert(LayerSearch);
+            let messages = &model.messages;
+            unused = messages.user_messages() == 3 && messages.searches() == 0 && messages.all_loads().is_empty() && ends_with_user(model);
+            prepared = Some(set);
+        }
+        let record = self.record_key(model);
+        let mut active = Active {
+            request,
+            prepared,
+            config: self.config.clone(),
+            shared: self.shared.clone(),
+            lowering: self.lowering.clone(),
+            record,
+            warnings: Vec::new(),
+            unused,
+            rounds: 0,
+            fruitless: 0,
+        };
+        if !self.config.resend_after_compaction {
+            let messages = active.request.as_mut().messages.clone();
+            let before = messages.all_loads().len() - messages.loads().len();
+            let names: Vec<ToolName> = messages.all_loads().iter().take(before).map(|load| load.definition.name.clone()).collect();
+            active.declare(&names);
+        }
+        Ok((Some(active), None))
+    }
+
+    fn record_key(&self, request: &ModelRequest) -> Option<RecordKey> {
+        self.config.record.as_ref()?;
+        let session = request.session.clone()?;
+        let last = request.messages.compaction().filter(|_| self.config.resend_after_compaction);
+        let compaction = last.and_then(|index| request.messages.get(index)).map(|message| fingerprint(message));
+        Some(RecordKey::new(session, compaction))
+    }
+
+    /// What has to be read before the first call: the record, when the user has spoken or nothing of this turn is known here.
+    fn recorded<Req: AsMut<ModelRequest> + Clone>(&self, active: &mut Active<Req>) -> Option<Reading> {
+        active.prepared.as_ref()?;
+        let key = active.record.clone()?;
+        let record = self.config.record.as_ref()?;
+        let model = active.request.as_mut();
+        match self.shared.sessions.get(&key) {
+            Some(names) if !ends_with_user(model) => Some(Reading::Known(names)),
+            _ => Some(Reading::Load(record.load(&key))),
+        }
+    }
+}
+
+enum Reading {
+    Known(Arc<[ToolName]>),
+    Load(BoxFuture<Vec<ToolName>>),
+}
+
+fn ends_with_user(request: &ModelRequest) -> bool {
+    matches!(request.messages.last().map(|message| &**message), Some(Message::User(_)))
+}
+
+/// Tells one compaction item from another.
+fn fingerprint(message: &Message) -> Arc<str> {
+    let mut bytes = Vec::new();
+    if let Message::Assistant(assistant) = message {
+        for part in &assistant.parts {
+            if let AssistantPart::Compaction { summary: Some(summary) } = part {
+                bytes.extend(summary.as_bytes());
+            }
+        }
+        for item in assistant.replay.iter().flat_map(|replay| &replay.items) {
+            bytes.extend(item.as_str().as_bytes());
+        }
+    }
+    format!("{:032x}", xxh3_128(&bytes)).into()
+}
+
+impl<S, Req> Service<Req> for ToolSearch<S>
+where
+    S: Service<Req> + Clone,
+    S::Response: Stream<Item = Result<ModelEvent, Error>>,
+    S::Error: From<Error>,
+    Error: From<S::Error>,
+    Req: AsMut<ModelRequest> + Clone,
+{
+    type Response = ToolSearchStream<S, Req>;
+    type Error = S::Error;
+    type Future = ToolSearchFuture<S, Req>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Req) -> Self::Future {
+        let (mut active, request) = match self.activate(request) {
+            Ok(activated) => activated,
+            Err(error) => return RoundsFuture::refused(error.into()),
+        };
+        let reading = active.as_mut().and_then(|active| self.recorded(active));
+        // The instance that is ready is the one that is called.
+        let clone = self.inner.clone();
+        let service = std::mem::replace(&mut self.inner, clone);
+        match reading {
+            Some(Reading::Load(load)) => return RoundsFuture::preparing(service, load, Searching::new(active)),
+            Some(Reading::Known(names)) => {
+                if let Some(active) = &mut active {
+                    active.declare(&names);
+                }
+            }
+            None => {}
+        }
+        let request = match (&active, request) {
+            (Some(active), _) => active.next_request(),
+            (None, Some(request)) => Ok(request),
+            (None, None) => Err(Error::invalid("the request was lost before its first round")),
+        };
+        match request {
+            Ok(request) => RoundsFuture::calling(service, request, Searching::new(active)),
+            Err(error) => RoundsFuture::refused(error.into()),
+        }
+    }
+}
