@@ -10,3 +10,11 @@ pub mod provider;
 pub mod transport;
 
 pub use tower_genai_core::*;
+#[cfg(feature = "deferred-tools")]
+pub use tower_genai_deferred_tools as deferred_tools;
+#[cfg(feature = "server-tools")]
+pub use tower_genai_server_tools as server_tools;
+#[cfg(feature = "tool-guidelines")]
+pub use tower_genai_tool_guidelines as tool_guidelines;
+#[cfg(feature = "tool-search")]
+pub use tower_genai_tool_search as tool_search;

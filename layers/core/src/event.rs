@@ -1,10 +1,10 @@
 //! What a model call gives back.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AssistantMessage, Message, ToolName};
+use crate::{AssistantMessage, Message, ToolCall, ToolName};
 
 /// One item of the stream that a model call returns.
 ///
@@ -185,6 +185,16 @@ impl Response {
         })
     }
 
+    /// The calls that nobody has answered yet: the caller's. Push a [`ToolResult`](crate::ToolResult) for each behind the messages.
+    pub fn open_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        let answered: HashSet<&str> = self.messages.iter().filter_map(|message| message.answers()).collect();
+        let assistants = self.messages.iter().filter_map(|message| match &**message {
+            Message::Assistant(message) => Some(message),
+            _ => None,
+        });
+        assistants.flat_map(AssistantMessage::tool_calls).filter(move |call| !answered.contains(&*call.id))
+    }
+
     /// The text of the last message of the model.
     #[must_use]
     pub fn text(&self) -> String {
@@ -310,6 +320,15 @@ mod tests {
         let mut usage = Usage { input_tokens: Some(1), ..Usage::default() };
         usage.add(&Usage { input_tokens: Some(2), output_tokens: Some(0), ..Usage::default() });
         assert_eq!(usage, Usage { input_tokens: Some(3), output_tokens: Some(0), ..Usage::default() });
+    }
+
+    #[test]
+    fn open_calls_are_those_without_an_answer() {
+        let [one, two] = ["1", "2"].map(|id| ToolCall::new(id, "t", crate::Json::empty_object()));
+        let parts = [&one, &two].map(|call| crate::AssistantPart::ToolCall(call.clone())).to_vec();
+        let mut response = Response::of(AssistantMessage { parts, replay: None }, StopReason::ToolUse);
+        response.messages.push(crate::ToolResult::text(&one, "done").into());
+        assert_eq!(response.open_calls().map(|call| &*call.id).collect::<Vec<_>>(), ["2"]);
     }
 
     #[test]

@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn takes_queries_and_an_optional_score() {
         let schema = search_tool().parameters.to_value();
-        assert_eq!(schema["required"], serde_json::json!(["queries"]));
-        assert_eq!(schema["properties"]["score"]["type"], "number");
+        assert_eq!(schema.get("required"), Some(&serde_json::json!(["queries"])));
+        assert_eq!(schema.pointer("/properties/score/type"), Some(&serde_json::json!("number")));
     }
 }

@@ -62,8 +62,10 @@ pub trait SessionRecord: fmt::Debug + Send + Sync {
 pub struct MemoryRecord {
     capacity: usize,
     /// Least recently used first.
-    records: Arc<Mutex<Vec<(RecordKey, Vec<ToolName>)>>>,
+    records: Arc<Mutex<Records>>,
 }
+
+type Records = Vec<(RecordKey, Vec<ToolName>)>;
 
 impl MemoryRecord {
     /// A record of at most so many sessions (at least one).
@@ -72,7 +74,7 @@ impl MemoryRecord {
         Self { capacity: capacity.max(1), records: Arc::default() }
     }
 
-    fn records(&self) -> MutexGuard<'_, Vec<(RecordKey, Vec<ToolName>)>> {
+    fn records(&self) -> MutexGuard<'_, Records> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -349,7 +349,7 @@ async fn the_catalogue_goes_where_it_is_placed() {
     let none = first(ToolSearchLayer::new().catalog(CatalogPlacement::None)).await;
     assert!(none.system.is_empty() && !none.tools.search_tool().unwrap().description.contains("send_mail"));
 
-    let long = first(ToolSearchLayer::new().max_description(600)).await;
+    let long = first(ToolSearchLayer::new().max_description(450)).await;
     assert!(long.system[0].contains("send_mail"), "a catalogue that does not fit a description moves");
 }
 
