@@ -9,6 +9,8 @@
 //!   nothing is retried, and an error is an item of the stream, behind everything that was complete.
 //! - A response that the provider paused is resumed inside, [`Capabilities::max_resumes`] times: the caller sees one message.
 //! - Dropping the future or the stream cancels everything. Nothing is spawned.
+//! - A `tracing` span `chat` at info level lasts from the request to the end of the stream, with OpenTelemetry's `gen_ai.*` attributes:
+//!   models, ids, the reason of the end, tokens; no text.
 //!
 //! The HTTP service below is any `Service<http::Request<Bytes>>`, so layers of tower-http fit between:
 //!
