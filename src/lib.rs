@@ -7,6 +7,8 @@ pub mod protocols;
 #[cfg(feature = "provider")]
 pub mod provider;
 #[cfg(feature = "provider")]
+mod telemetry;
+#[cfg(feature = "provider")]
 pub mod transport;
 
 pub use tower_genai_core::*;
