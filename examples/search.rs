@@ -14,51 +14,41 @@
 
 use std::collections::HashSet;
 use std::error::Error;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use tower_genai::Json;
 use tower_genai::tool_search::index::{Bm25, ToolDocument, ToolIndex};
+
+#[path = "support/lines.rs"]
+mod lines;
+
+use lines::{Tool, read_lines};
 
 const USAGE: &str = "usage: search --tools FILE... --queries FILE \
     [--limit N] [--k1 X] [--b X] [--min-score X] [--eval]";
 
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
-#[derive(Deserialize)]
-struct Tool {
-    id: Option<String>,
-    name: String,
-    server: Option<String>,
-    description: Option<String>,
-    parameters: Option<Box<RawValue>>,
-    snippet: Option<String>,
-    guidelines: Option<Vec<String>>,
+/// What the tool is called in the output.
+fn id(tool: &Tool) -> String {
+    match (&tool.id, &tool.server) {
+        (Some(id), _) => id.clone(),
+        (None, Some(server)) => format!("{server}.{}", tool.name),
+        (None, None) => tool.name.clone(),
+    }
 }
 
-impl Tool {
-    /// What the tool is called in the output.
-    fn id(&self) -> String {
-        match (&self.id, &self.server) {
-            (Some(id), _) => id.clone(),
-            (None, Some(server)) => format!("{server}__{}", self.name),
-            (None, None) => self.name.clone(),
-        }
-    }
-
-    fn document(&self) -> ToolDocument<'_> {
-        ToolDocument {
-            name: &self.name,
-            namespace: self.server.as_deref(),
-            description: self.description.as_deref().unwrap_or_default(),
-            parameters: self.parameters.as_ref().map_or("", |schema| schema.get()),
-            snippet: self.snippet.as_deref(),
-            guidelines: self.guidelines.iter().flatten().map(String::as_str).collect(),
-        }
+fn document(tool: &Tool) -> ToolDocument<'_> {
+    ToolDocument {
+        name: &tool.name,
+        namespace: tool.server.as_deref(),
+        description: tool.description.as_deref().unwrap_or_default(),
+        parameters: tool.parameters.as_ref().map_or("", Json::as_str),
+        snippet: tool.snippet.as_deref(),
+        guidelines: tool.guidelines.iter().flatten().map(String::as_str).collect(),
     }
 }
 
@@ -142,10 +132,10 @@ fn run(options: &Options, output: &mut impl Write) -> Result<()> {
             Ok(())
         })?;
     }
-    let ids: Vec<String> = tools.iter().map(Tool::id).collect();
+    let ids: Vec<String> = tools.iter().map(id).collect();
 
     let started = Instant::now();
-    let index = ToolIndex::builder().ranker(options.bm25).build(tools.iter().map(Tool::document))?;
+    let index = ToolIndex::builder().ranker(options.bm25).build(tools.iter().map(document))?;
     let mut evaluation = Evaluation { build: started.elapsed(), ..Evaluation::default() };
 
     read_lines(&options.queries, |query: Query| {
@@ -163,18 +153,6 @@ fn run(options: &Options, output: &mut impl Write) -> Result<()> {
     })?;
     if options.eval {
         writeln!(output, "{}", evaluation.summary())?;
-    }
-    Ok(())
-}
-
-/// Reads each line of `file` that is not blank.
-fn read_lines<T: DeserializeOwned>(file: &str, mut each: impl FnMut(T) -> Result<()>) -> Result<()> {
-    let lines = File::open(file).map_err(|error| format!("{file}: {error}"))?;
-    for (line, number) in BufReader::new(lines).lines().zip(1..) {
-        let line = line.map_err(|error| format!("{file}:{number}: {error}"))?;
-        if !line.trim().is_empty() {
-            each(serde_json::from_str(&line).map_err(|error| format!("{file}:{number}: {error}"))?)?;
-        }
     }
     Ok(())
 }

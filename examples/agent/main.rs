@@ -1,0 +1,97 @@
+//! Talks to a model with the recommended stack: tool search, guidelines, deferred tools, retries.
+//!
+//! ```text
+//! agent --protocol P --base-url U --model M --tools FILE... [--defer all|none|N] [--catalog none|description|system]
+//!       [--guidelines system|description|none] [--server-tool TYPE]... [--reasoning none|low|medium|high] [--session ID] [--trace]
+//! ```
+//!
+//! The key is read from `API_KEY`. Each line of standard input is a message of the user, in which a literal `\n` is a line break; a line
+//! `:tools FILE` replaces the tools from then on. Calls of local tools are answered with `{"tool":NAME,"arguments":{...}}`. Each turn prints
+//! `answer: TEXT`. `--defer N` defers all but the first N tools. `--trace` writes one JSON line for each request of the model to standard error.
+
+mod options;
+mod stack;
+
+use std::{
+    error::Error,
+    io::{self, BufRead, Write},
+    process::ExitCode,
+};
+
+use options::Options;
+use serde_json::json;
+use tower_genai::{
+    BoxModelService, Conversation, Json, Message, ModelRequest, ModelServiceExt, NameRules, ToolCall, ToolResult, ToolSet, wire_name,
+};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(error) => {
+            eprintln!("error: usage: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&options).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let kind = error.downcast_ref::<tower_genai::Error>().map_or("input", |error| error.kind().as_str());
+            eprintln!("error: {kind}: {}", error.to_string().replace('\n', "\\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let model = stack::build(options)?;
+    let mut tools = options.tools()?;
+    let mut history = Conversation::new();
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        if let Some(file) = line.strip_prefix(":tools ") {
+            tools = options.read_tools(&[file.trim().to_owned()])?;
+            continue;
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        history.push(Message::user(line.replace("\\n", "\n")));
+        let text = turn(&model, options, &tools, &mut history).await?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "answer: {}", text.replace('\n', "\\n"))?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// Calls the model until it waits for nobody, and answers its calls in between.
+async fn turn(
+    model: &BoxModelService,
+    options: &Options,
+    tools: &ToolSet,
+    history: &mut Conversation,
+) -> Result<String, tower_genai::Error> {
+    loop {
+        let mut request = ModelRequest::new().messages(history.clone()).tools(tools.clone());
+        request.session = options.session.clone();
+        request.reasoning = options.reasoning;
+        let response = model.clone().complete(request).await?;
+        let results: Vec<ToolResult> = response.open_calls().map(answer).collect();
+        let text = response.text();
+        history.extend(response.messages);
+        if results.is_empty() {
+            return Ok(text);
+        }
+        history.extend(results);
+    }
+}
+
+/// What a local tool answers: its name and arguments.
+fn answer(call: &ToolCall) -> ToolResult {
+    if call.invalid_arguments.is_some() {
+        return ToolResult::error(call, "The arguments were not valid JSON; send them again.");
+    }
+    let name = wire_name(&call.name, NameRules::PORTABLE);
+    ToolResult::text(call, format!("{{\"tool\":{},\"arguments\":{}}}", json!(name), Json::as_str(&call.arguments)))
+}

@@ -1,0 +1,171 @@
+//! The command line.
+
+use std::{error::Error, iter::Peekable, str::FromStr, sync::Arc};
+
+use tower_genai::{
+    Effort, Json, Reasoning, ServerTool, ToolDefinition, ToolSet, tool_guidelines::Placement, tool_search::CatalogPlacement,
+};
+
+#[path = "../support/lines.rs"]
+mod lines;
+
+use lines::{Tool, read_lines};
+
+pub const USAGE: &str = "agent --protocol anthropic|openai_responses --base-url U --model M --tools FILE... [--defer all|none|N] \
+    [--catalog none|description|system] [--guidelines system|description|none] [--server-tool TYPE]... [--reasoning none|low|medium|high] \
+    [--session ID] [--trace]";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    Anthropic,
+    OpenAiResponses,
+}
+
+/// How many of the first tools are shown at once; the rest is deferred. `None` leaves it to the file.
+type Shown = Option<usize>;
+
+#[derive(Debug)]
+pub struct Options {
+    pub protocol: Protocol,
+    pub base_url: String,
+    pub model: String,
+    pub files: Vec<String>,
+    pub shown: Shown,
+    pub catalog: CatalogPlacement,
+    pub guidelines: Option<Placement>,
+    pub server_tools: Vec<ServerTool>,
+    pub reasoning: Option<Reasoning>,
+    pub session: Option<Arc<str>>,
+    pub trace: bool,
+}
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+impl Options {
+    pub fn parse(arguments: impl Iterator<Item = String>) -> Outcome<Self> {
+        let mut arguments = arguments.peekable();
+        let (mut protocol, mut base_url, mut model, mut files) = (None, None, None, Vec::new());
+        let mut options = Self {
+            protocol: Protocol::Anthropic,
+            base_url: String::new(),
+            model: String::new(),
+            files: Vec::new(),
+            shown: None,
+            catalog: CatalogPlacement::SearchDescription,
+            guidelines: Some(Placement::SystemPrompt),
+            server_tools: Vec::new(),
+            reasoning: None,
+            session: None,
+            trace: false,
+        };
+        while let Some(option) = arguments.next() {
+            let name = option.as_str();
+            match name {
+                "--protocol" => protocol = Some(value(name, &mut arguments)?),
+                "--base-url" => base_url = Some(value(name, &mut arguments)?),
+                "--model" => model = Some(value(name, &mut arguments)?),
+                "--tools" => {
+                    files.push(value(name, &mut arguments)?);
+                    while let Some(file) = arguments.next_if(|argument| !argument.starts_with("--")) {
+                        files.push(file);
+                    }
+                }
+                "--defer" => options.shown = defer(&value::<String>(name, &mut arguments)?)?,
+                "--catalog" => options.catalog = catalog(&value::<String>(name, &mut arguments)?)?,
+                "--guidelines" => options.guidelines = guidelines(&value::<String>(name, &mut arguments)?)?,
+                "--server-tool" => options.server_tools.push(ServerTool::plain(value::<String>(name, &mut arguments)?)?),
+                "--reasoning" => options.reasoning = Some(Reasoning::effort(effort(&value::<String>(name, &mut arguments)?)?)),
+                "--session" => options.session = Some(value::<String>(name, &mut arguments)?.into()),
+                "--trace" => options.trace = true,
+                unknown => return Err(format!("unknown option {unknown}\n{USAGE}").into()),
+            }
+        }
+        let missing = |option: &str| format!("{option} is missing\n{USAGE}");
+        options.protocol = match protocol.ok_or_else(|| missing("--protocol"))?.as_str() {
+            "anthropic" => Protocol::Anthropic,
+            "openai_responses" => Protocol::OpenAiResponses,
+            other => return Err(format!("unknown protocol {other}\n{USAGE}").into()),
+        };
+        options.base_url = base_url.ok_or_else(|| missing("--base-url"))?;
+        options.model = model.ok_or_else(|| missing("--model"))?;
+        options.files = files;
+        if options.files.is_empty() {
+            return Err(missing("--tools").into());
+        }
+        Ok(options)
+    }
+
+    pub fn tools(&self) -> Outcome<ToolSet> {
+        self.read_tools(&self.files)
+    }
+
+    pub fn read_tools(&self, files: &[String]) -> Outcome<ToolSet> {
+        let mut tools: Vec<ToolDefinition> = Vec::new();
+        for file in files {
+            read_lines(file, |tool: Tool| {
+                let deferred = self.shown.map_or(tool.deferred.unwrap_or(false), |shown| tools.len() >= shown);
+                tools.push(definition(tool).deferred(deferred));
+                Ok(())
+            })?;
+        }
+        Ok(ToolSet::new(tools)?)
+    }
+}
+
+fn definition(tool: Tool) -> ToolDefinition {
+    let mut definition = ToolDefinition::new(tool.name).description(tool.description.unwrap_or_default());
+    if let Some(server) = tool.server {
+        definition = definition.namespace(server);
+    }
+    if let Some(parameters) = tool.parameters.filter(Json::is_object) {
+        definition = definition.parameters(parameters);
+    }
+    if let Some(snippet) = tool.snippet {
+        definition = definition.snippet(snippet);
+    }
+    tool.guidelines.into_iter().flatten().fold(definition, ToolDefinition::guideline)
+}
+
+fn value<T: FromStr>(option: &str, arguments: &mut Peekable<impl Iterator<Item = String>>) -> Outcome<T>
+where
+    T::Err: std::fmt::Display,
+{
+    let text = arguments.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
+    text.parse().map_err(|error| format!("{option} {text}: {error}").into())
+}
+
+fn defer(text: &str) -> Outcome<Shown> {
+    match text {
+        "all" => Ok(Some(0)),
+        "none" => Ok(Some(usize::MAX)),
+        number => Ok(Some(number.parse().map_err(|error| format!("--defer {number}: {error}"))?)),
+    }
+}
+
+fn catalog(text: &str) -> Outcome<CatalogPlacement> {
+    match text {
+        "none" => Ok(CatalogPlacement::None),
+        "description" => Ok(CatalogPlacement::SearchDescription),
+        "system" => Ok(CatalogPlacement::SystemPrompt),
+        other => Err(format!("--catalog {other}: none, description or system").into()),
+    }
+}
+
+fn guidelines(text: &str) -> Outcome<Option<Placement>> {
+    match text {
+        "none" => Ok(None),
+        "description" => Ok(Some(Placement::Description)),
+        "system" => Ok(Some(Placement::SystemPrompt)),
+        other => Err(format!("--guidelines {other}: system, description or none").into()),
+    }
+}
+
+fn effort(text: &str) -> Outcome<Effort> {
+    match text {
+        "none" => Ok(Effort::None),
+        "low" => Ok(Effort::Low),
+        "medium" => Ok(Effort::Medium),
+        "high" => Ok(Effort::High),
+        other => Err(format!("--reasoning {other}: none, low, medium or high").into()),
+    }
+}

@@ -1,0 +1,35 @@
+//! Files of one JSON object a line, as `search` and `agent` read them.
+
+use std::{
+    error::Error,
+    fs::File,
+    io::{BufRead, BufReader},
+};
+
+use serde::{Deserialize, de::DeserializeOwned};
+use tower_genai::Json;
+
+/// A tool of a catalogue. Only the name is required; unknown fields are ignored.
+#[derive(Debug, Deserialize)]
+pub struct Tool {
+    pub id: Option<String>,
+    pub name: String,
+    pub server: Option<String>,
+    pub description: Option<String>,
+    pub parameters: Option<Json>,
+    pub snippet: Option<String>,
+    pub guidelines: Option<Vec<String>>,
+    pub deferred: Option<bool>,
+}
+
+/// Reads each line of a file that is not blank.
+pub fn read_lines<T: DeserializeOwned>(file: &str, mut each: impl FnMut(T) -> Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+    let lines = File::open(file).map_err(|error| format!("{file}: {error}"))?;
+    for (line, number) in BufReader::new(lines).lines().zip(1..) {
+        let line = line.map_err(|error| format!("{file}:{number}: {error}"))?;
+        if !line.trim().is_empty() {
+            each(serde_json::from_str(&line).map_err(|error| format!("{file}:{number}: {error}"))?)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! Starts the strict fake of the providers, builds stacks against it, talks to them, and reads its log.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use serde_json::Value;
+use tower::{Layer, retry::RetryLayer};
+use tower_genai::{
+    BoxModelService, Conversation, DeferralMode, Error, ErrorKind, Json, Message, ModelRequest, ModelServiceExt, Reasoning, ServerTool, StopReason,
+    ToolDefinition, ToolResult, ToolSet,
+    deferred_tools::DeferredToolsLayer,
+    provider::{Anthropic, OpenAi},
+    server_tools::ServerToolsLayer,
+    tool_guidelines::{Placement, ToolGuidelinesLayer},
+    tool_search::{CatalogPlacement, ToolSearchLayer},
+    transport::{Waits, retry::RetryPolicy},
+};
+
+/// The folder with the data that is not part of the repository.
+pub fn shared() -> Option<PathBuf> {
+    match std::env::var_os("TOWER_GENAI_SHARED") {
+        Some(folder) => Some(folder.into()),
+        None => {
+            println!("skipped: TOWER_GENAI_SHARED is not set");
+            None
+        }
+    }
+}
+
+/// A running server, killed when dropped.
+pub struct Strict {
+    child: Child,
+    url: String,
+    log: PathBuf,
+}
+
+impl Strict {
+    /// Starts a server; `None`, with a word, where its files or its Python packages are not at hand.
+    pub fn start(options: &[&str]) -> Option<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let program = shared()?.join("strict-provider/strict_provider.py");
+        let python = std::env::var_os("TOWER_GENAI_PYTHON").unwrap_or_else(|| "python3".into());
+        let number = COUNT.fetch_add(1, Ordering::SeqCst);
+        let log = std::env::temp_dir().join(format!("tower-genai-strict-{}-{number}.jsonl", std::process::id()));
+        let mut child = Command::new(python)
+            .arg(program)
+            .args(["--port", "0", "--log"])
+            .arg(&log)
+            .args(options)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("TOWER_GENAI_PYTHON names a Python with the packages of strict-provider/requirements.txt");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("the first line");
+        let url = line.trim().rsplit(' ').next().unwrap_or_default().to_owned();
+        assert!(url.starts_with("http://"), "the strict provider did not start: {line}");
+        Some(Self { child, url, log })
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The log of one conversation.
+    pub fn log(&self, conversation: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a JSON line"));
+        lines.filter(|line| line["conversation"] == conversation).collect()
+    }
+
+    /// Every request was accepted, and each is a full prefix of the next.
+    pub fn assert_accepted(&self, conversation: &str) -> Vec<Value> {
+        let log = self.log(conversation);
+        assert!(!log.is_empty(), "{conversation} made no request");
+        for line in &log {
+            assert_eq!(line["status"], 200, "{conversation}: {line:#}");
+        }
+        log
+    }
+
+    pub fn assert_prefixes(&self, conversation: &str) {
+        for line in self.assert_accepted(conversation) {
+            assert_ne!(line["previous_is_prefix"], false, "{conversation}: {line:#}");
+        }
+    }
+}
+
+impl Drop for Strict {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_file(&self.log);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    Anthropic,
+    Responses,
+}
+
+pub const WIRES: [Wire; 2] = [Wire::Anthropic, Wire::Responses];
+
+/// A layer of the stack.
+#[derive(Clone, Debug)]
+pub enum Part {
+    ServerTools(ServerToolsLayer),
+    Search(ToolSearchLayer),
+    Guidelines(ToolGuidelinesLayer),
+    Deferred,
+}
+
+/// What a conversation is held with.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub wire: Wire,
+    pub model: String,
+    pub conversation: String,
+    /// Outermost first.
+    pub parts: Vec<Part>,
+    pub reasoning: Option<Reasoning>,
+    pub waits: Waits,
+}
+
+impl Setup {
+    pub fn new(wire: Wire, model: &str, conversation: &str) -> Self {
+        let parts = vec![Part::Search(ToolSearchLayer::new()), Part::Guidelines(ToolGuidelinesLayer::new()), Part::Deferred];
+        let (model, conversation) = (model.to_owned(), format!("{conversation}-{wire:?}"));
+        Self { wire, model, conversation, parts, reasoning: None, waits: Waits::default() }
+    }
+
+    pub fn placed(mut self, catalog: CatalogPlacement, guidelines: Placement) -> Self {
+        self.parts = vec![
+            Part::Search(ToolSearchLayer::new().catalog(catalog)),
+            Part::Guidelines(ToolGuidelinesLayer::new().placement(guidelines)),
+            Part::Deferred,
+        ];
+        self
+    }
+
+    pub fn hosting(mut self, tool_type: &str) -> Self {
+        let tool = ServerTool::plain(tool_type).expect("a type");
+        self.parts.insert(0, Part::ServerTools(ServerToolsLayer::with([tool]).expect("one tool")));
+        self
+    }
+
+    pub fn build(&self, strict: &Strict) -> BoxModelService {
+        let (model, mode): (BoxModelService, DeferralMode) = match self.wire {
+            Wire::Anthropic => {
+                let provider = Anthropic::new("key", self.model.as_str()).base_url(&strict.url).expect("a URL");
+                let provider = provider.header("x-conversation", &self.conversation).expect("a header").waits(self.waits);
+                let mode = provider.deferral();
+                (provider.boxed_model(), mode)
+            }
+            Wire::Responses => {
+                let provider = OpenAi::new("key", self.model.as_str()).base_url(&format!("{}/v1", strict.url)).expect("a URL");
+                let provider = provider.header("x-conversation", &self.conversation).expect("a header").waits(self.waits);
+                let mode = provider.deferral();
+                (provider.boxed_model(), mode)
+            }
+        };
+        let retried = RetryLayer::new(RetryPolicy::default()).layer(model).boxed_model();
+        self.parts.iter().rev().fold(retried, |inner, part| match part {
+            Part::ServerTools(layer) => layer.layer(inner).boxed_model(),
+            Part::Search(layer) => layer.layer(inner).boxed_model(),
+            Part::Guidelines(layer) => layer.layer(inner).boxed_model(),
+            Part::Deferred => DeferredToolsLayer::new(mode).layer(inner).boxed_model(),
+        })
+    }
+}
+
+/// A dialogue with a stack.
+pub struct Talk {
+    pub model: BoxModelService,
+    pub history: Conversation,
+    pub tools: ToolSet,
+    pub reasoning: Option<Reasoning>,
+}
+
+impl Talk {
+    pub fn new(setup: &Setup, strict: &Strict, tools: ToolSet) -> Self {
+        Self { model: setup.build(strict), history: Conversation::new(), tools, reasoning: setup.reasoning }
+    }
+
+    /// Says something, answers local calls, and gives the text of the last answer.
+    pub async fn say(&mut self, text: &str) -> Result<String, Error> {
+        self.history.push(Message::user(text));
+        loop {
+            let mut request = ModelRequest::new().system("You are a test.").messages(self.history.clone()).tools(self.tools.clone());
+            request.reasoning = self.reasoning;
+            let response = self.model.clone().complete(request).await?;
+            if response.stop.reason == StopReason::SearchLimit {
+                return Err(Error::new(ErrorKind::Limit, "the model searched too often"));
+            }
+            let results: Vec<ToolResult> =
+                response.open_calls().map(|call| ToolResult::text(call, format!("ran {} {}", call.name, call.arguments))).collect();
+            let text = response.text();
+            // A history as a store gives it back.
+            self.history.extend(response.messages);
+            self.history = serde_json::from_value(serde_json::to_value(&self.history).expect("JSON")).expect("a history");
+            if results.is_empty() {
+                return Ok(text);
+            }
+            self.history.extend(results);
+        }
+    }
+}
+
+pub fn deferred(name: &str, description: &str) -> ToolDefinition {
+    let parameters = Json::parse(r#"{"type":"object","properties":{"x":{"type":"integer","description":"A number"}}}"#).expect("JSON");
+    ToolDefinition::new(name).description(description).parameters(parameters).guideline(format!("Use {name} with care.")).deferred(true)
+}
+
+/// A small set: two shown, the rest deferred, one with a namespace and one with an odd name.
+pub fn small_tools() -> ToolSet {
+    let mut tools = vec![
+        ToolDefinition::new("now").description("The current time").snippet("now()").guideline("Never guess the time."),
+        ToolDefinition::new("echo").description("Says it again"),
+        deferred("list", "List the customers").namespace("crm"),
+        deferred("weather report", "The weather of a place"),
+    ];
+    tools.extend(["alpha", "beta", "gamma", "delta"].map(|name| deferred(&format!("get_{name}"), &format!("Reads the {name} record"))));
+    ToolSet::new(tools).expect("valid tools")
+}
+
+/// Waits that make a stalled stream fail soon.
+pub fn short_waits() -> Waits {
+    let mut waits = Waits::default();
+    waits.content = Some(Duration::from_secs(3));
+    waits
+}

@@ -1,0 +1,8 @@
+//! Whole stacks over real sockets against a strict fake of the providers.
+//!
+//! The fake is not part of this repository: the tests say that they skipped where `TOWER_GENAI_SHARED` is not set.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod conversations;
+mod harness;
+mod streams;
