@@ -3,12 +3,17 @@
 use http::{HeaderMap, StatusCode};
 use tower_genai::{
     Error, Lowering, ModelRequest, Usage,
-    protocols::{Capabilities, Decode, Protocol, Target},
+    protocols::{Capabilities, Decode, Protocol, Target, anthropic_messages::AnthropicMessages},
 };
 
 /// Every protocol of this build. A new one is one entry: `Known::new(Protocol::default(), "host", Capabilities::of_it(), Habits { .. })`.
 fn all() -> Vec<Known> {
-    Vec::from([])
+    Vec::from([Known::new(
+        AnthropicMessages::new(),
+        "api.anthropic.com",
+        Capabilities::anthropic(),
+        Habits { counts_cache_apart: true, failure_is_finish: false },
+    )])
 }
 
 /// The protocol of a name.

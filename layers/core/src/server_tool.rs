@@ -101,6 +101,41 @@ impl ServerTool {
         (&self.tool_type, self.label.as_deref())
     }
 
+    /// The `name` that Anthropic's Messages API fixes for a versioned type, such as `web_search` for `web_search_20250305`.
+    ///
+    /// Toolsets and MCP have none, and neither have other providers' types.
+    ///
+    /// ```
+    /// use tower_genai_core::ServerTool;
+    ///
+    /// assert_eq!(ServerTool::fixed_name("text_editor_20250728"), Some("str_replace_based_edit_tool"));
+    /// assert_eq!(ServerTool::fixed_name("tool_search_tool_bm25"), Some("tool_search_tool_bm25"));
+    /// assert_eq!(ServerTool::fixed_name("web_search"), None);
+    /// ```
+    #[must_use]
+    pub fn fixed_name(tool_type: &str) -> Option<&'static str> {
+        let dated = tool_type.rsplit_once('_').filter(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()));
+        let (family, date) = match dated {
+            Some((family, date)) => (family, Some(date)),
+            None => (tool_type, None),
+        };
+        match (family, date) {
+            ("tool_search_tool_regex", _) => Some("tool_search_tool_regex"),
+            ("tool_search_tool_bm25", _) => Some("tool_search_tool_bm25"),
+            (_, None) => None,
+            ("web_search", _) => Some("web_search"),
+            ("web_fetch", _) => Some("web_fetch"),
+            ("code_execution", _) => Some("code_execution"),
+            ("advisor", _) => Some("advisor"),
+            ("memory", _) => Some("memory"),
+            ("bash", _) => Some("bash"),
+            ("computer", _) => Some("computer"),
+            ("text_editor", Some(date)) if date < "20250429" => Some("str_replace_editor"),
+            ("text_editor", _) => Some("str_replace_based_edit_tool"),
+            _ => None,
+        }
+    }
+
     /// Whether this is a provider's own tool search, which declares deferred tools and searches them itself.
     ///
     /// Anthropic's `tool_search_tool_*`, OpenAI's `tool_search` unless it says `"execution":"client"`, OpenRouter's `openrouter:tool_search`.
@@ -165,6 +200,34 @@ mod tests {
         assert_eq!(again, tools);
         assert!(serde_json::from_str::<ServerTool>(r#"{"type":"a","configuration":{"type":"a"}}"#).is_err());
         assert!(serde_json::from_str::<ServerTool>(r#"{"type":"a","configuration":{"type":null}}"#).is_err());
+    }
+
+    #[test]
+    fn every_versioned_type_with_a_fixed_name_has_it() {
+        for (tool_type, name) in [
+            ("web_search_20250305", Some("web_search")),
+            ("web_search_20260318", Some("web_search")),
+            ("web_fetch_20250910", Some("web_fetch")),
+            ("code_execution_20250522", Some("code_execution")),
+            ("tool_search_tool_regex_20251119", Some("tool_search_tool_regex")),
+            ("tool_search_tool_regex", Some("tool_search_tool_regex")),
+            ("tool_search_tool_bm25_20251119", Some("tool_search_tool_bm25")),
+            ("advisor_20260301", Some("advisor")),
+            ("memory_20250818", Some("memory")),
+            ("bash_20250124", Some("bash")),
+            ("text_editor_20250124", Some("str_replace_editor")),
+            ("text_editor_20250429", Some("str_replace_based_edit_tool")),
+            ("text_editor_20250728", Some("str_replace_based_edit_tool")),
+            ("computer_20251124", Some("computer")),
+            ("computer_toolset_20260801", None),
+            ("browser_toolset_20260801", None),
+            ("mcp_toolset", None),
+            ("web_search", None),
+            ("web_search_preview_2025_03_11", None),
+            ("code_interpreter", None),
+        ] {
+            assert_eq!(ServerTool::fixed_name(tool_type), name, "{tool_type}");
+        }
     }
 
     #[test]
