@@ -4,9 +4,13 @@ use std::{collections::VecDeque, num::NonZeroUsize};
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use tower_genai::{AssistantMessage, AssistantPart, Error, HostedOutcome, Message, ModelEvent, Response, ToolCall, protocols::Decode};
+use tower_genai::{
+    AssistantMessage, AssistantPart, Error, HostedOutcome, Message, ModelEvent, Response, ToolCall,
+    protocols::Decode,
+    transport::{DEFAULT_MAX_EVENT_BYTES, SseParser},
+};
 
-use crate::{Failure, known::Known, sse::SseParser};
+use crate::{Failure, known::Known};
 
 /// Decodes a body that arrives in chunks of `chunk` bytes, or at once.
 pub(crate) fn decode(known: &Known, status: u16, body: &[u8], chunk: Option<NonZeroUsize>) -> Result<Value, Failure> {
@@ -32,18 +36,22 @@ fn is_document(body: &[u8]) -> bool {
 }
 
 fn stream(decoder: &mut dyn Decode, body: &[u8], chunk: Option<NonZeroUsize>, events: &mut VecDeque<ModelEvent>) -> Result<(), Error> {
-    let mut parser = SseParser::default();
+    let mut parser = SseParser::new(DEFAULT_MAX_EVENT_BYTES);
     let size = chunk.map_or(body.len(), NonZeroUsize::get).max(1);
     for chunk in body.chunks(size) {
         parser.push(chunk);
-        while let Some(data) = parser.next_data() {
-            decoder.push(&data, events)?;
-        }
+        drain(decoder, &mut parser, events)?;
     }
-    if let Some(data) = parser.finish() {
-        decoder.push(&data, events)?;
-    }
+    parser.finish();
+    drain(decoder, &mut parser, events)?;
     if decoder.is_done() { Ok(()) } else { Err(decoder.unfinished()) }
+}
+
+fn drain(decoder: &mut dyn Decode, parser: &mut SseParser, events: &mut VecDeque<ModelEvent>) -> Result<(), Error> {
+    while let Some(event) = parser.next_event()? {
+        decoder.push(&event.data, events)?;
+    }
+    Ok(())
 }
 
 /// What the events of a response said.
