@@ -68,7 +68,14 @@ pub use tower_genai_tool_guidelines as tool_guidelines;
 #[cfg(feature = "tool-search")]
 pub use tower_genai_tool_search as tool_search;
 
-#[cfg(all(doctest, feature = "anthropic", feature = "server-tools", feature = "tool-search", feature = "tool-guidelines", feature = "deferred-tools"))]
+#[cfg(all(
+    doctest,
+    feature = "anthropic",
+    feature = "server-tools",
+    feature = "tool-search",
+    feature = "tool-guidelines",
+    feature = "deferred-tools"
+))]
 #[doc = include_str!("../README.md")]
 #[derive(Debug)]
 pub struct ReadmeDoctests;

@@ -26,6 +26,6 @@ impl Anthropic {
     pub fn new(api_key: impl AsRef<str>, model: impl Into<Arc<str>>) -> Self {
         let auth = Auth::Header(HeaderName::from_static("x-api-key"));
         let endpoint = Endpoint::https("api.anthropic.com");
-        Self::with(Settings::new(AnthropicMessages, endpoint, auth, api_key.as_ref(), model.into(), Capabilities::anthropic()))
+        Self::with(Settings::new(AnthropicMessages::default(), endpoint, auth, api_key.as_ref(), model.into(), Capabilities::anthropic()))
     }
 }

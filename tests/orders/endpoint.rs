@@ -105,7 +105,8 @@ fn check_anthropic(body: &Value) {
         assert!(names(tools).contains(&"tool_search"), "deferred without a search: {body:#}");
     }
     for message in body["messages"].as_array().unwrap() {
-        for block in message["content"].as_array().into_iter().flatten().flat_map(|block| block["content"].as_array().into_iter().flatten()) {
+        for block in message["content"].as_array().into_iter().flatten().flat_map(|block| block["content"].as_array().into_iter().flatten())
+        {
             if block["type"] == "tool_reference" {
                 assert!(names(tools).contains(&block["tool_name"].as_str().unwrap()), "{body:#}");
             }
@@ -157,14 +158,17 @@ fn answer_anthropic(body: &Value, number: usize) -> Value {
         content => content.as_array().cloned().unwrap_or_default(),
     };
     let all: Vec<Value> = messages.iter().flat_map(blocks).collect();
-    let is_question = |block: &Value| block["type"] == "text" && block["text"].as_str().is_some_and(|text| text.split(' ').count() == 2 && !text.starts_with("answered"));
+    let is_question = |block: &Value| {
+        block["type"] == "text" && block["text"].as_str().is_some_and(|text| text.split(' ').count() == 2 && !text.starts_with("answered"))
+    };
     let last = all.iter().rposition(is_question).unwrap();
     let references: Vec<&str> = all
         .iter()
         .flat_map(|block| block["content"].as_array().into_iter().flatten())
         .filter_map(|block| block["tool_name"].as_str())
         .collect();
-    let shown = body["tools"].as_array().unwrap().iter().filter(|tool| tool["defer_loading"] != true).filter_map(|tool| tool["name"].as_str());
+    let shown =
+        body["tools"].as_array().unwrap().iter().filter(|tool| tool["defer_loading"] != true).filter_map(|tool| tool["name"].as_str());
     let visible: Vec<&str> = shown.chain(references).collect();
     let done = |block: &&Value| block["type"] == "tool_result" && block.to_string().contains("done");
     let results = all[last..].iter().filter(done).count();
@@ -193,8 +197,10 @@ fn answer_responses(body: &Value, number: usize) -> Value {
     let item = match step(&question, &visible, results) {
         StepOf::Search(word) => json!({"type": "tool_search_call", "id": format!("tsc_{number}"), "call_id": format!("call_{number}"),
             "execution": "client", "status": "completed", "arguments": {"queries": [word]}}),
-        StepOf::Call(name) => json!({"type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"), "name": name,
-            "namespace": name, "arguments": "{}", "status": "completed"}),
+        StepOf::Call(name) => {
+            json!({"type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"), "name": name,
+            "namespace": name, "arguments": "{}", "status": "completed"})
+        }
         StepOf::Answer(name) => json!({"type": "message", "id": format!("msg_{number}"), "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": format!("answered {name}"), "annotations": []}]}),
     };

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use tower_genai::{
-    Effort, Json, Reasoning, ToolDefinition, ToolSet, server_tools::ServerToolsLayer, tool_guidelines::Placement, tool_guidelines::ToolGuidelinesLayer,
-    tool_search::CatalogPlacement, tool_search::ToolSearchLayer,
+    Effort, Json, Reasoning, ToolDefinition, ToolSet, server_tools::ServerToolsLayer, tool_guidelines::Placement,
+    tool_guidelines::ToolGuidelinesLayer, tool_search::CatalogPlacement, tool_search::ToolSearchLayer,
 };
 
 use crate::harness::{Part, Setup, Strict, Talk, WIRES, Wire, deferred, shared, small_tools};
@@ -65,7 +65,10 @@ async fn every_real_tool_deferred() {
         let mut talk = Talk::new(&setup, &strict, tools.clone());
         let wanted = "CALL yahoo-finance__get_current_stock_price {\"symbol\":\"A\"} QUERY current stock price";
         let answer = talk.say(&format!("{wanted}\nCALL bing-cn-mcp__bing_search {{\"query\":\"x\"}} QUERY bing search")).await.unwrap();
-        assert!(answer.contains("yahoo-finance__get_current_stock_price=ran") && answer.contains("bing-cn-mcp__bing_search=ran"), "{answer}");
+        assert!(
+            answer.contains("yahoo-finance__get_current_stock_price=ran") && answer.contains("bing-cn-mcp__bing_search=ran"),
+            "{answer}"
+        );
         assert!(talk.say(wanted).await.unwrap().contains("=ran"));
         strict.assert_prefixes(&setup.conversation);
     }
@@ -147,7 +150,9 @@ async fn thinking_bound_or_not() {
                 let mut setup = Setup::new(wire, model, &format!("thinking {model}"));
                 setup.reasoning = Some(Reasoning::effort(Effort::Medium));
                 let mut talk = Talk::new(&setup, &strict, small_tools());
-                for line in ["CALL get_alpha {} QUERY alpha record", "CALL get_beta {} QUERY beta record\nCALL now {}", "CALL get_alpha {\"x\":3}"] {
+                for line in
+                    ["CALL get_alpha {} QUERY alpha record", "CALL get_beta {} QUERY beta record\nCALL now {}", "CALL get_alpha {\"x\":3}"]
+                {
                     let answer = talk.say(&format!("THINK\n{line}")).await.unwrap();
                     assert!(answer.contains("=ran"), "{wire:?} {model}: {answer}");
                 }
@@ -170,7 +175,9 @@ async fn hosted_tools_and_mixed_turns() {
     }
     let setup = Setup::new(Wire::Anthropic, "fake", "mixed").hosting("web_search_20250305");
     let mut talk = Talk::new(&setup, &strict, small_tools());
-    for line in ["MIXED web_search\nCALL now {}", "MIXED web_search\nCALL get_alpha {} QUERY alpha record", "MIXED web_search\nCALL get_alpha {}"] {
+    for line in
+        ["MIXED web_search\nCALL now {}", "MIXED web_search\nCALL get_alpha {} QUERY alpha record", "MIXED web_search\nCALL get_alpha {}"]
+    {
         let answer = talk.say(line).await.unwrap();
         assert!(answer.contains("=ran"), "{line}: {answer}");
         assert_eq!(talk.say("and now?").await.unwrap(), "OK");

@@ -11,8 +11,8 @@ use std::{
 use serde_json::Value;
 use tower::{Layer, retry::RetryLayer};
 use tower_genai::{
-    BoxModelService, Conversation, DeferralMode, Error, ErrorKind, Json, Message, ModelRequest, ModelServiceExt, Reasoning, ServerTool, StopReason,
-    ToolDefinition, ToolResult, ToolSet,
+    BoxModelService, Conversation, DeferralMode, Error, ErrorKind, Json, Message, ModelRequest, ModelServiceExt, Reasoning, ServerTool,
+    StopReason, ToolDefinition, ToolResult, ToolSet,
     deferred_tools::DeferredToolsLayer,
     provider::{Anthropic, OpenAi},
     server_tools::ServerToolsLayer,

@@ -10,7 +10,20 @@ use crate::harness::{Setup, Strict, Talk, WIRES, short_waits, small_tools};
 async fn every_stream_that_can_be_survived() {
     let Some(strict) = Strict::start(&["--nv"]) else { return };
     let options = [
-        "+drip", "+crlf", "+cr", "+bom", "+midbyte", "+json200", "+huge", "+plain", "+dupname", "+crlf+drip", "+bom+midbyte", "+cr+drip+bom", "+529", "+429",
+        "+drip",
+        "+crlf",
+        "+cr",
+        "+bom",
+        "+midbyte",
+        "+json200",
+        "+huge",
+        "+plain",
+        "+dupname",
+        "+crlf+drip",
+        "+bom+midbyte",
+        "+cr+drip+bom",
+        "+529",
+        "+429",
         "+500html",
     ];
     for wire in WIRES {

@@ -31,19 +31,6 @@ fn is_empty_object(json: &Json) -> bool {
     json.as_str() == "{}"
 }
 
-const FIXED_NAMES: [(&str, &str); 10] = [
-    ("web_search", "web_search"),
-    ("web_fetch", "web_fetch"),
-    ("code_execution", "code_execution"),
-    ("tool_search_tool_regex", "tool_search_tool_regex"),
-    ("tool_search_tool_bm25", "tool_search_tool_bm25"),
-    ("advisor", "advisor"),
-    ("memory", "memory"),
-    ("bash", "bash"),
-    ("text_editor", "str_replace_based_edit_tool"),
-    ("computer", "computer"),
-];
-
 #[derive(Deserialize)]
 struct Fields {
     #[serde(rename = "type")]
@@ -114,22 +101,39 @@ impl ServerTool {
         (&self.tool_type, self.label.as_deref())
     }
 
-    /// The name that Anthropic's Messages API fixes for a versioned type, where there is one.
+    /// The `name` that Anthropic's Messages API fixes for a versioned type, such as `web_search` for `web_search_20250305`.
     ///
-    /// Source: the tool types of the Anthropic SDK 2.14 and the tool reference of its documentation.
+    /// Toolsets and MCP have none, and neither have other providers' types.
+    ///
+    /// ```
+    /// use tower_genai_core::ServerTool;
+    ///
+    /// assert_eq!(ServerTool::fixed_name("text_editor_20250728"), Some("str_replace_based_edit_tool"));
+    /// assert_eq!(ServerTool::fixed_name("tool_search_tool_bm25"), Some("tool_search_tool_bm25"));
+    /// assert_eq!(ServerTool::fixed_name("web_search"), None);
+    /// ```
     #[must_use]
-    pub fn fixed_name(&self) -> Option<&'static str> {
-        if matches!(&*self.tool_type, "tool_search_tool_regex" | "tool_search_tool_bm25") {
-            return FIXED_NAMES.iter().map(|(_, name)| *name).find(|name| *name == &*self.tool_type);
+    pub fn fixed_name(tool_type: &str) -> Option<&'static str> {
+        let dated = tool_type.rsplit_once('_').filter(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()));
+        let (family, date) = match dated {
+            Some((family, date)) => (family, Some(date)),
+            None => (tool_type, None),
+        };
+        match (family, date) {
+            ("tool_search_tool_regex", _) => Some("tool_search_tool_regex"),
+            ("tool_search_tool_bm25", _) => Some("tool_search_tool_bm25"),
+            (_, None) => None,
+            ("web_search", _) => Some("web_search"),
+            ("web_fetch", _) => Some("web_fetch"),
+            ("code_execution", _) => Some("code_execution"),
+            ("advisor", _) => Some("advisor"),
+            ("memory", _) => Some("memory"),
+            ("bash", _) => Some("bash"),
+            ("computer", _) => Some("computer"),
+            ("text_editor", Some(date)) if date < "20250429" => Some("str_replace_editor"),
+            ("text_editor", _) => Some("str_replace_based_edit_tool"),
+            _ => None,
         }
-        let (family, version) = self.tool_type.rsplit_once('_')?;
-        if version.len() != 8 || !version.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        if family == "text_editor" && version == "20250124" {
-            return Some("str_replace_editor");
-        }
-        FIXED_NAMES.iter().find(|(known, _)| *known == family).map(|(_, name)| *name)
     }
 
     /// This tool with the key `name` in its configuration, unless there is one.
@@ -225,20 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn versioned_types_have_fixed_names() {
-        for (tool_type, name) in [
-            ("web_search_20260318", Some("web_search")),
-            ("text_editor_20250124", Some("str_replace_editor")),
-            ("text_editor_20250728", Some("str_replace_based_edit_tool")),
-            ("tool_search_tool_bm25", Some("tool_search_tool_bm25")),
-            ("tool_search_tool_regex_20251119", Some("tool_search_tool_regex")),
-            ("computer_toolset_20260801", None),
-            ("web_search", None),
-            ("web_search_2025_08_26", None),
-            ("mcp_toolset", None),
-        ] {
-            assert_eq!(ServerTool::plain(tool_type).unwrap().fixed_name(), name, "{tool_type}");
-        }
+    fn a_name_is_added_where_there_is_none() {
         let named = |configuration| {
             ServerTool::new("web_fetch_20260318", configuration).unwrap().named("web_fetch").unwrap().configuration().to_string()
         };
@@ -255,6 +246,34 @@ mod tests {
         assert_eq!(again, tools);
         assert!(serde_json::from_str::<ServerTool>(r#"{"type":"a","configuration":{"type":"a"}}"#).is_err());
         assert!(serde_json::from_str::<ServerTool>(r#"{"type":"a","configuration":{"type":null}}"#).is_err());
+    }
+
+    #[test]
+    fn every_versioned_type_with_a_fixed_name_has_it() {
+        for (tool_type, name) in [
+            ("web_search_20250305", Some("web_search")),
+            ("web_search_20260318", Some("web_search")),
+            ("web_fetch_20250910", Some("web_fetch")),
+            ("code_execution_20250522", Some("code_execution")),
+            ("tool_search_tool_regex_20251119", Some("tool_search_tool_regex")),
+            ("tool_search_tool_regex", Some("tool_search_tool_regex")),
+            ("tool_search_tool_bm25_20251119", Some("tool_search_tool_bm25")),
+            ("advisor_20260301", Some("advisor")),
+            ("memory_20250818", Some("memory")),
+            ("bash_20250124", Some("bash")),
+            ("text_editor_20250124", Some("str_replace_editor")),
+            ("text_editor_20250429", Some("str_replace_based_edit_tool")),
+            ("text_editor_20250728", Some("str_replace_based_edit_tool")),
+            ("computer_20251124", Some("computer")),
+            ("computer_toolset_20260801", None),
+            ("browser_toolset_20260801", None),
+            ("mcp_toolset", None),
+            ("web_search", None),
+            ("web_search_preview_2025_03_11", None),
+            ("code_interpreter", None),
+        ] {
+            assert_eq!(ServerTool::fixed_name(tool_type), name, "{tool_type}");
+        }
     }
 
     #[test]

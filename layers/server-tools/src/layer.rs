@@ -25,7 +25,7 @@ impl ServerToolsLayer {
         let mut out: Vec<ServerTool> = Vec::new();
         for tool in tools {
             let tool: ServerTool = tool.try_into().map_err(|error| -> Error { error.into() })?;
-            let tool = match tool.fixed_name() {
+            let tool = match ServerTool::fixed_name(tool.tool_type()) {
                 Some(name) => tool.named(name)?,
                 None => tool,
             };

@@ -1,0 +1,132 @@
+//! The events of a response, read without copying.
+
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
+use serde_json::value::RawValue;
+
+use super::{super::members::Text, usage::Counts};
+
+/// One event. What an event does not have is `None`.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Event<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Text<'a>>,
+    #[serde(default)]
+    pub(super) index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(super) delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub(super) content_block: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) message: Option<Head<'a>>,
+    #[serde(default)]
+    pub(super) usage: Option<Counts>,
+    #[serde(default, deserialize_with = "present")]
+    pub(super) error: bool,
+}
+
+/// Only what says whether an event has to be understood.
+#[derive(Debug, Deserialize)]
+pub(super) struct Kinds<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) delta: Option<Kind<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Kind<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Text<'a>>,
+}
+
+/// What changes: the fields of all deltas, and those of `message_delta`.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) partial_json: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) signature: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) citation: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) stop_reason: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) stop_sequence: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) stop_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) container: Option<&'a RawValue>,
+}
+
+/// A message: its head in a stream, all of it in a document.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Head<'a> {
+    #[serde(borrow, default)]
+    pub(super) id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) model: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) content: Option<Vec<&'a RawValue>>,
+    #[serde(default)]
+    pub(super) usage: Option<Counts>,
+    #[serde(borrow, default)]
+    pub(super) stop_reason: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) stop_sequence: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) stop_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) container: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "present")]
+    pub(super) error: bool,
+}
+
+/// The fields of a content block that decide what it means.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Block<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) name: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) tool_use_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) is_error: Option<bool>,
+}
+
+/// What the content of a failed hosted call says.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct HostedError<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) error_code: Option<Text<'a>>,
+}
+
+/// Why a model refused.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct StopDetails<'a> {
+    #[serde(borrow, default)]
+    pub(super) category: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) explanation: Option<Text<'a>>,
+}
+
+/// Whether a member is there and not null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Option::<IgnoredAny>::deserialize(deserializer).map(|value| value.is_some())
+}

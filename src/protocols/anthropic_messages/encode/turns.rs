@@ -1,0 +1,249 @@
+//! In which form each message of the model goes out, and which of its blocks.
+//!
+//! A hosted call and its result must both be there or both be absent, also where they stand in two messages: a turn that asks the caller
+//! for something leaves its hosted calls unresolved, and the next message of the model begins with their results.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use serde::Deserialize;
+use tower_genai_core::{AssistantPart, Json};
+
+use super::{
+    super::{
+        AnthropicMessages,
+        members::{Members, Text},
+    },
+    server_tools::WireServerTools,
+};
+use crate::protocols::{
+    Protocol, Target,
+    history::{Entry, Turn},
+};
+
+/// How a message of the model goes out.
+#[derive(Debug)]
+pub(super) enum Form<'a> {
+    /// The blocks that this endpoint and model wrote.
+    Items(Vec<Item<'a>>),
+    /// Blocks made of the neutral parts.
+    Parts,
+}
+
+/// A block that the provider wrote.
+#[derive(Debug)]
+pub(super) struct Item<'a> {
+    pub(super) json: &'a Json,
+    pub(super) kind: ItemKind<'a>,
+}
+
+/// What matters about a block.
+#[derive(Debug, PartialEq)]
+pub(super) enum ItemKind<'a> {
+    Thinking {
+        /// Whether something that stood before it in the message is left out now.
+        is_altered: bool,
+    },
+    /// A call for the caller.
+    Call {
+        /// Whether a program of the provider makes the call, and nothing but results may answer.
+        is_programmatic: bool,
+    },
+    HostedCall {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        is_mcp: bool,
+    },
+    HostedResult {
+        id: Cow<'a, str>,
+    },
+    Compaction,
+    /// No block: the container that code ran in.
+    Container {
+        id: Cow<'a, str>,
+    },
+    /// A text without any text, which the endpoint writes but does not take back.
+    Blank,
+    Other,
+}
+
+/// A turn with its form.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub(super) form: Form<'a>,
+    /// Whether only results may stand in the message that answers this turn.
+    pub(super) results_only: bool,
+}
+
+/// Plans the turns of a dialogue, in their order.
+pub(super) fn plan<'a>(entries: &[Entry<'a>], target: &Target, server_tools: &WireServerTools, resumes: bool) -> Vec<Plan<'a>> {
+    let turns: Vec<(usize, &Turn<'a>)> = entries.iter().enumerate().filter_map(|(at, entry)| as_turn(at, entry)).collect();
+    let mut forms: Vec<Form<'a>> = turns.iter().map(|(_, turn)| form(turn, target)).collect();
+    let mut open: Vec<(Cow<'a, str>, bool)> = Vec::new();
+    let mut open_after: Vec<Vec<Cow<'a, str>>> = Vec::with_capacity(turns.len());
+    let mut left_out: HashSet<Cow<'a, str>> = HashSet::new();
+    for (number, ((at, turn), form)) in turns.iter().zip(&forms).enumerate() {
+        match form {
+            Form::Items(items) => {
+                for item in items {
+                    match &item.kind {
+                        ItemKind::HostedCall { id, name, is_mcp } => open.push((id.clone(), server_tools.can_run(name, *is_mcp))),
+                        ItemKind::HostedResult { id } => open.retain(|(call, _)| call != id),
+                        _ => {}
+                    }
+                }
+            }
+            Form::Parts => {
+                left_out.extend(open.drain(..).map(|(id, _)| id));
+                let hosted = turn.message.parts.iter().filter_map(|part| match part {
+                    AssistantPart::Hosted(call) => Some(Cow::Owned(call.id.to_string())),
+                    _ => None,
+                });
+                left_out.extend(hosted);
+            }
+        }
+        let is_last = number + 1 == turns.len();
+        let next_is_turn = matches!(entries.get(at + 1), Some(Entry::Turn(_)));
+        if is_last {
+            // The endpoint takes an unresolved call only with its tool.
+            left_out.extend(open.extract_if(.., |(_, can_run)| !*can_run).map(|(id, _)| id));
+        }
+        let goes_on = !turn.answers.is_empty() || next_is_turn || resumes && turn.is_last;
+        if !goes_on {
+            left_out.extend(open.drain(..).map(|(id, _)| id));
+        }
+        open_after.push(open.iter().map(|(id, _)| id.clone()).collect());
+    }
+    let waits = |open: &[Cow<'a, str>]| open.iter().any(|id| !left_out.contains(id));
+    let waiting: Vec<bool> = open_after.iter().map(|open| waits(open)).collect();
+    for form in &mut forms {
+        leave_out(form, &left_out);
+    }
+    let plans = forms.into_iter().zip(waiting).zip(&turns).map(|((form, waits), (_, turn))| {
+        let results_only = !turn.answers.is_empty() && (waits || is_programmatic(&form));
+        Plan { form, results_only }
+    });
+    plans.collect()
+}
+
+fn as_turn<'e, 'a>(at: usize, entry: &'e Entry<'a>) -> Option<(usize, &'e Turn<'a>)> {
+    match entry {
+        Entry::Turn(turn) => Some((at, turn)),
+        _ => None,
+    }
+}
+
+/// The provider's blocks, where they are from this endpoint and model and still say what the neutral parts say.
+fn form<'a>(turn: &Turn<'a>, target: &Target) -> Form<'a> {
+    let message = turn.message;
+    let Some(replay) = message.replay.as_ref().filter(|replay| replay.is_from(AnthropicMessages::NAME, &target.host, &target.model)) else {
+        return Form::Parts;
+    };
+    let items: Vec<Item<'a>> = replay.items.iter().map(|json| Item { json, kind: kind(json) }).collect();
+    let calls = items.iter().filter(|item| matches!(item.kind, ItemKind::Call { .. })).count();
+    if calls == turn.answers.len() { Form::Items(items) } else { Form::Parts }
+}
+
+fn kind(json: &Json) -> ItemKind<'_> {
+    #[derive(Deserialize)]
+    struct Fields<'a> {
+        #[serde(rename = "type", borrow, default)]
+        kind: Option<Text<'a>>,
+        #[serde(borrow, default)]
+        id: Option<Text<'a>>,
+        #[serde(borrow, default)]
+        name: Option<Text<'a>>,
+        #[serde(borrow, default)]
+        tool_use_id: Option<Text<'a>>,
+        #[serde(borrow, default)]
+        text: Option<Text<'a>>,
+        #[serde(borrow, default)]
+        caller: Option<Caller<'a>>,
+        #[serde(borrow, default)]
+        container: Option<Container<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct Caller<'a> {
+        #[serde(rename = "type", borrow, default)]
+        kind: Option<Text<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct Container<'a> {
+        #[serde(borrow, default)]
+        id: Option<Text<'a>>,
+    }
+    // The frequent ones, without reading them to the end.
+    let text = json.as_str();
+    if text.starts_with("{\"type\":\"thinking\"") || text.starts_with("{\"type\":\"redacted_thinking\"") {
+        return ItemKind::Thinking { is_altered: false };
+    }
+    let Ok(fields) = serde_json::from_str::<Fields<'_>>(text) else { return ItemKind::Other };
+    let string = |text: Option<Text<'_>>| text.map(|text| Cow::Owned(text.0.into_owned())).unwrap_or_default();
+    let kind = fields.kind.as_ref().map(|kind| &*kind.0);
+    match kind {
+        Some("thinking" | "redacted_thinking") => ItemKind::Thinking { is_altered: false },
+        Some("text") if fields.text.as_ref().is_none_or(|text| text.0.is_empty()) => ItemKind::Blank,
+        Some("tool_use") => {
+            let caller = fields.caller.and_then(|caller| caller.kind);
+            ItemKind::Call { is_programmatic: caller.is_some_and(|kind| kind.0 != "direct") }
+        }
+        Some("server_tool_use") => ItemKind::HostedCall { id: string(fields.id), name: string(fields.name), is_mcp: false },
+        Some("mcp_tool_use") => ItemKind::HostedCall { id: string(fields.id), name: string(fields.name), is_mcp: true },
+        Some("compaction") => ItemKind::Compaction,
+        Some(kind) if kind.ends_with("_tool_result") => ItemKind::HostedResult { id: string(fields.tool_use_id) },
+        None if fields.container.is_some() => ItemKind::Container { id: string(fields.container.and_then(|container| container.id)) },
+        _ => ItemKind::Other,
+    }
+}
+
+fn leave_out(form: &mut Form<'_>, left_out: &HashSet<Cow<'_, str>>) {
+    let Form::Items(items) = form else { return };
+    let mut is_altered = false;
+    items.retain_mut(|item| match &mut item.kind {
+        ItemKind::HostedCall { id, .. } | ItemKind::HostedResult { id } if left_out.contains(id) => {
+            is_altered = true;
+            false
+        }
+        ItemKind::Thinking { is_altered: altered } => {
+            *altered = is_altered;
+            true
+        }
+        _ => true,
+    });
+}
+
+fn is_programmatic(form: &Form<'_>) -> bool {
+    match form {
+        Form::Items(items) => items.iter().any(|item| item.kind == ItemKind::Call { is_programmatic: true }),
+        Form::Parts => false,
+    }
+}
+
+/// The container that the newest blocks of this endpoint name.
+pub(super) fn container<'p>(plans: &'p [Plan<'_>]) -> Option<&'p str> {
+    plans.iter().rev().find_map(|plan| match &plan.form {
+        Form::Items(items) => items.iter().rev().find_map(|item| match &item.kind {
+            ItemKind::Container { id } if !id.is_empty() => Some(&**id),
+            _ => None,
+        }),
+        Form::Parts => None,
+    })
+}
+
+/// A call block under another id.
+pub(super) fn with_id(item: &Json, id: &str) -> String {
+    let mut out = String::from("{");
+    for (key, value) in Members::of(item.as_str()).map(|members| members.0).unwrap_or_default() {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        super::super::members::write_string(&mut out, &key);
+        out.push(':');
+        if key == "id" {
+            super::super::members::write_string(&mut out, id);
+        } else {
+            out.push_str(value);
+        }
+    }
+    out.push('}');
+    out
+}
