@@ -139,7 +139,7 @@ mod tests {
 
     fn turn(calls: &[&str]) -> Message {
         let parts = calls.iter().map(|id| AssistantPart::ToolCall(call(id))).collect();
-        Message::Assistant(AssistantMessage { parts, replay: None })
+        Message::Assistant(AssistantMessage::new(parts))
     }
 
     fn result(id: &str, text: &str) -> Message {

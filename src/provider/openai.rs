@@ -25,7 +25,14 @@ impl OpenAi {
         let endpoint = Endpoint::https("api.openai.com/v1");
         Self::with(Settings {
             name: "openai".into(),
-            ..Settings::new(OpenAiResponses::default(), endpoint, Auth::Bearer, api_key.as_ref(), model.into(), Capabilities::openai_responses())
+            ..Settings::new(
+                OpenAiResponses::default(),
+                endpoint,
+                Auth::Bearer,
+                api_key.as_ref(),
+                model.into(),
+                Capabilities::openai_responses(),
+            )
         })
     }
 }

@@ -44,6 +44,7 @@ struct Ledger {
     loads: Vec<Load>,
     calls: Vec<(ToolName, usize)>,
     compaction: Option<usize>,
+    readable: Option<usize>,
 }
 
 /// One definition that a message loaded.
@@ -126,6 +127,13 @@ impl Conversation {
         self.ledger.compaction
     }
 
+    /// The index of the last message that holds a compaction item whose summary is readable. A provider that did not write an unreadable one is sent
+    /// everything before it.
+    #[must_use]
+    pub fn readable_compaction(&self) -> Option<usize> {
+        self.ledger.readable
+    }
+
     /// Every definition that a message loaded, in order, also those before the last compaction item.
     #[must_use]
     pub fn all_loads(&self) -> &[Load] {
@@ -136,7 +144,12 @@ impl Conversation {
     /// definition changed, occurs again.
     #[must_use]
     pub fn loads(&self) -> &[Load] {
-        let start = self.ledger.loads.partition_point(|load| Some(load.message) < self.ledger.compaction);
+        self.loads_since(self.ledger.compaction)
+    }
+
+    /// The definitions loaded since a message.
+    pub(crate) fn loads_since(&self, message: Option<usize>) -> &[Load] {
+        let start = self.ledger.loads.partition_point(|load| Some(load.message) < message);
         self.ledger.loads.get(start..).unwrap_or_default()
     }
 
@@ -148,7 +161,11 @@ impl Conversation {
 
     /// The tools with an answered call since the last compaction item, each with the index of its first answer, in that order.
     pub fn answered_calls(&self) -> impl Iterator<Item = (&ToolName, usize)> {
-        let calls = self.ledger.calls.iter().filter(|(_, message)| Some(*message) > self.ledger.compaction);
+        self.answered_calls_since(self.ledger.compaction)
+    }
+
+    pub(crate) fn answered_calls_since(&self, since: Option<usize>) -> impl Iterator<Item = (&ToolName, usize)> {
+        let calls = self.ledger.calls.iter().filter(move |(_, message)| Some(*message) > since);
         calls.map(|(name, message)| (name, *message))
     }
 
@@ -158,8 +175,12 @@ impl Conversation {
             Message::User(_) => self.users += 1,
             Message::Assistant(assistant) => {
                 self.searches += assistant.searches().count();
-                if assistant.parts.iter().any(|part| matches!(part, AssistantPart::Compaction { .. })) {
-                    Arc::make_mut(&mut self.ledger).compaction = Some(index);
+                for part in &assistant.parts {
+                    if let AssistantPart::Compaction { summary } = part {
+                        let ledger = Arc::make_mut(&mut self.ledger);
+                        ledger.compaction = Some(index);
+                        ledger.readable = summary.as_ref().map(|_| index).or(ledger.readable);
+                    }
                 }
             }
             Message::Tool(result) => {
@@ -313,7 +334,7 @@ mod tests {
         history.push(ToolResult::text(&call, "x"));
         assert!(history.loaded(&"a".into()).is_some());
         assert_eq!(history.answered_calls().count(), 1);
-        history.push(AssistantMessage { parts: vec![AssistantPart::Compaction { summary: None }], replay: None });
+        history.push(AssistantMessage::new(vec![AssistantPart::Compaction { summary: None }]));
         assert!(history.loaded(&"a".into()).is_none());
         assert_eq!((history.loads().len(), history.all_loads().len(), history.answered_calls().count()), (0, 1, 0));
         history.push(ToolResult::text(&call, "y").loading([definition("b")]));

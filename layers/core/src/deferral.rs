@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cache, Conversation, Error, ErrorKind, Identity, ModelRequest, ServerTool, ToolChoice, ToolDefinition, ToolName, ToolSet,
-    tool_set::undefer,
+    Cache, Conversation, Error, ErrorKind, Identity, Load, ModelRequest, NameRules, ServerTool, ToolChoice, ToolDefinition, ToolName,
+    ToolSet, tool_set::undefer, wire_name,
 };
 
 /// How deferred tools reach the model on a wire.
@@ -37,6 +37,25 @@ pub enum Deferral {
     Wanted(DeferralMode),
     /// [`ModelRequest::tools`] are what goes out: those marked deferred are declared as deferred, the others are shown.
     Lowered(DeferralMode),
+}
+
+impl Deferral {
+    /// The mode in which a request goes out.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidRequest`] when it was not lowered, or for a mode that the endpoint does not understand: it would show definitions that are
+    /// to stay out of the prompt, or lack those that the dialogue has loaded.
+    pub fn lowered_to(self, accepted: &[DeferralMode]) -> Result<DeferralMode, Error> {
+        match self {
+            Self::Lowered(mode) if accepted.contains(&mode) => Ok(mode),
+            Self::Lowered(mode) | Self::Wanted(mode) => Err(Error::invalid(format!(
+                "deferral: the request is made for the mode {mode:?}, and this endpoint takes {accepted:?}; give the deferred tools layer the \
+                 mode of the provider (`provider.deferral()`)"
+            ))),
+            Self::Unset => Err(Error::invalid("deferral: the request was not lowered; lower it before it is encoded")),
+        }
+    }
 }
 
 /// Says that the search tool in a request is a layer's own, so that it may be taken back where the provider searches itself.
@@ -172,41 +191,49 @@ struct Plan {
 impl Plan {
     fn of(request: &ModelRequest, mode: DeferralMode) -> Self {
         let (tools, messages) = (&request.tools, &request.messages);
+        let mut plan = Self { last: Vec::new(), vanished: Vec::new() };
         let mut last: Vec<(usize, Arc<ToolDefinition>)> = Vec::new();
-        let mut vanished: Vec<Arc<ToolDefinition>> = Vec::new();
-        let mut show = |at: usize, definition: &Arc<ToolDefinition>| {
-            if !last.iter().any(|(_, shown)| shown.name == definition.name) {
-                let shown = if definition.deferred { Arc::new(undefer(definition)) } else { definition.clone() };
-                last.push((at, shown));
-            }
+        let mut show = |at: usize, definition: &Arc<ToolDefinition>| match last.iter_mut().find(|(_, shown)| shown.name == definition.name)
+        {
+            Some((place, _)) => *place = at.min(*place),
+            None => last.push((at, if definition.deferred { Arc::new(undefer(definition)) } else { definition.clone() })),
         };
-        for load in messages.loads() {
-            let current = tools.get(&load.definition.name);
+        // A provider that cannot read a compaction is sent what stands before it, and must declare what that loaded; one that can ignores the rest.
+        let since = messages.readable_compaction();
+        let loads = if mode == DeferralMode::Append { messages.loads_since(since) } else { messages.all_loads() };
+        for Load { definition, message } in loads {
+            let current = tools.get(&definition.name);
+            if current.is_none() && !can_return(definition, tools) {
+                continue;
+            }
             match mode {
-                DeferralMode::Append => show(load.message, current.unwrap_or(&load.definition)),
+                DeferralMode::Append => show(message + 1, current.unwrap_or(definition)),
                 DeferralMode::Reference | DeferralMode::Hosted if current.is_none() => {
-                    vanished.retain(|tool| tool.name != load.definition.name);
-                    vanished.push(load.definition.clone());
+                    plan.vanished.retain(|tool| tool.name != definition.name);
+                    plan.vanished.push(definition.clone());
                 }
                 _ => {}
             }
         }
-        for (name, at) in messages.answered_calls() {
-            if let Some(tool) = needs_declaring(tools, messages, name) {
-                show(at, tool);
+        let since = if mode == DeferralMode::Append { since } else { messages.compaction() };
+        for (name, at) in messages.answered_calls_since(since) {
+            if let Some(tool) = needs_declaring(tools, messages, name, at) {
+                show(at + 1, tool);
             }
         }
         let forced = match &request.tool_choice {
-            ToolChoice::Tool(name) => Some(name),
+            ToolChoice::Tool(name) => Some((usize::MAX, name)),
             _ => None,
         };
-        for name in request.eager_tools.iter().chain(forced) {
+        // What is asked for by name stands before what the dialogue loads, so that a load leaves it where it is.
+        for (at, name) in request.eager_tools.iter().map(|name| (0, name)).chain(forced) {
             if let Some(tool) = tools.get(name).filter(|tool| tool.deferred) {
-                show(usize::MAX, tool);
+                show(at, tool);
             }
         }
         last.sort_by_key(|(at, _)| *at);
-        Self { last: last.into_iter().map(|(_, tool)| tool).collect(), vanished }
+        plan.last = last.into_iter().map(|(_, tool)| tool).collect();
+        plan
     }
 
     fn is_empty(&self) -> bool {
@@ -219,7 +246,7 @@ impl Plan {
         for (place, tools) in [(0, &self.last), (1, &self.vanished)] {
             for tool in tools {
                 let namespace = tool.name.namespace.as_deref();
-                key.extend([place, u8::from(namespace.is_some())]);
+                key.extend([place, u8::from(namespace.is_some()), tool.kind as u8, tool.strict.map_or(2, u8::from)]);
                 for text in [namespace.unwrap_or_default(), &tool.name.name, &tool.description, tool.parameters.as_str()] {
                     key.extend((text.len() as u64).to_le_bytes());
                     key.extend(text.as_bytes());
@@ -231,8 +258,16 @@ impl Plan {
 }
 
 /// A deferred tool that was called and answered without having been loaded counts as loaded, and nothing in the dialogue declares it.
-fn needs_declaring<'a>(tools: &'a ToolSet, messages: &Conversation, name: &ToolName) -> Option<&'a Arc<ToolDefinition>> {
-    tools.get(name).filter(|tool| tool.deferred && messages.loaded(name).is_none())
+fn needs_declaring<'a>(tools: &'a ToolSet, messages: &Conversation, name: &ToolName, at: usize) -> Option<&'a Arc<ToolDefinition>> {
+    let was_loaded = || messages.loads().iter().any(|load| load.message <= at && load.definition.name == *name);
+    tools.get(name).filter(|tool| tool.deferred && !was_loaded())
+}
+
+/// Whether a stored definition can be declared beside the tools of today: it is valid, and none of them has its name on the wire.
+fn can_return(definition: &ToolDefinition, tools: &ToolSet) -> bool {
+    let wire = wire_name(&definition.name, NameRules::PORTABLE);
+    let is_taken = || tools.iter().any(|tool| wire_name(&tool.name, NameRules::PORTABLE) == wire);
+    definition.name.validate().is_ok() && definition.parameters.is_object() && !is_taken()
 }
 
 fn has_hosted_search(request: &ModelRequest) -> bool {
@@ -286,7 +321,7 @@ mod tests {
 
     fn load(request: &mut ModelRequest, definition: ToolDefinition) {
         let call = ToolCall::new("s", "tool_search", Json::empty_object());
-        request.messages.push(AssistantMessage { parts: vec![AssistantPart::Search(call.clone())], replay: None });
+        request.messages.push(AssistantMessage::new(vec![AssistantPart::Search(call.clone())]));
         request.messages.push(SearchResult::new(&call, vec![Arc::new(definition)], ""));
     }
 
@@ -366,14 +401,56 @@ mod tests {
         assert_eq!(shown(request.clone(), Reference), ["tool_search", "c", "a", "[b]"]);
         request.tool_choice = ToolChoice::Auto;
         request.eager_tools = vec!["b".into(), "unknown".into()];
-        assert_eq!(shown(request, Append), ["tool_search", "c", "b"]);
+        assert_eq!(shown(request.clone(), Append), ["tool_search", "b", "c"]);
+        load(&mut request, deferred("a"));
+        assert_eq!(shown(request.clone(), Append), ["tool_search", "b", "c", "a"], "a load leaves the others where they are");
+        load(&mut request, deferred("c"));
+        assert_eq!(shown(request.clone(), Append), ["tool_search", "b", "c", "a"]);
+        request.eager_tools.clear();
+        assert_eq!(shown(request, Reference), ["tool_search", "c", "[a]", "[b]"], "shown once, shown for good");
+    }
+
+    #[test]
+    fn a_stored_definition_returns_only_where_it_can_be_declared() {
+        let mut request = request(vec![eager("e"), deferred("x"), search()]);
+        load(&mut request, deferred("").description("no name"));
+        load(&mut request, deferred("listy").parameters(Json::parse("[1]").unwrap()));
+        load(&mut request, ToolDefinition::new("find").namespace("e_").deferred(true));
+        request.tools = ToolSet::new(request.tools.iter().map(|tool| (**tool).clone()).chain([eager("e___find")])).unwrap();
+        for mode in [Reference, Append] {
+            let names = shown(request.clone(), mode);
+            assert!(
+                !names.iter().any(|name| name.contains("listy") || name.contains("e_.find") || name == "[]" || name.is_empty()),
+                "{names:?}"
+            );
+        }
+        load(&mut request, deferred("strict").strict(true));
+        let mut strict = request.clone();
+        Lowering::new(Reference).lower(&mut strict).unwrap();
+        assert_eq!(strict.tools.get(&"strict".into()).unwrap().strict, Some(true));
+    }
+
+    #[test]
+    fn a_compaction_that_another_provider_cannot_read_hides_nothing_from_it() {
+        let mut request = request(vec![deferred("d"), eager("e"), search()]);
+        load(&mut request, deferred("d"));
+        request.messages.push(AssistantMessage::new(vec![AssistantPart::Compaction { summary: None }]));
+        assert_eq!(shown(request, Append), ["e", "tool_search", "d"]);
+    }
+
+    #[test]
+    fn an_endpoint_takes_only_its_modes() {
+        assert_eq!(Deferral::Lowered(Append).lowered_to(&[Append, Hosted]).unwrap(), Append);
+        for foreign in [Deferral::Lowered(Reference), Deferral::Wanted(Append), Deferral::Unset] {
+            assert!(foreign.lowered_to(&[Append]).is_err());
+        }
     }
 
     #[test]
     fn loads_before_a_compaction_do_not_count() {
         let mut request = request(vec![deferred("d"), eager("e"), search()]);
         load(&mut request, deferred("d"));
-        request.messages.push(AssistantMessage { parts: vec![AssistantPart::Compaction { summary: None }], replay: None });
+        request.messages.push(AssistantMessage::new(vec![AssistantPart::Compaction { summary: Some("short".into()) }]));
         assert_eq!(shown(request, Append), ["e", "tool_search"]);
     }
 

@@ -1,6 +1,6 @@
 //! What a model call gives back.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub enum ModelEvent {
     Reasoning(Delta),
     /// More of a refusal.
     Refusal(Delta),
-    /// A call for the caller begins. Its arguments are complete in [`Message`](Self::Message).
+    /// A call for the caller begins. Its arguments are complete in [`Message`](Self::Message). A search over deferred tools gives no such event.
     ToolCallStarted {
         /// Ordinal of the message.
         message: u32,
@@ -156,7 +156,8 @@ impl Warning {
 #[serde(default)]
 #[non_exhaustive]
 pub struct Response {
-    /// Every message of the call, in order: `history.extend(response.messages)`.
+    /// Every message of the call, in order: `history.extend(response.messages)`. Empty where the provider wrote nothing, for example because it
+    /// blocked the prompt.
     pub messages: Vec<Arc<Message>>,
     /// Why it ended.
     pub stop: Stop,
@@ -187,12 +188,22 @@ impl Response {
 
     /// The calls that nobody has answered yet: the caller's. Push a [`ToolResult`](crate::ToolResult) for each behind the messages.
     pub fn open_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        let answered: HashSet<&str> = self.messages.iter().filter_map(|message| message.answers()).collect();
-        let assistants = self.messages.iter().filter_map(|message| match &**message {
-            Message::Assistant(message) => Some(message),
-            _ => None,
-        });
-        assistants.flat_map(AssistantMessage::tool_calls).filter(move |call| !answered.contains(&*call.id))
+        // In order, because an endpoint may give the same id again in a later round.
+        let mut open: Vec<&ToolCall> = Vec::new();
+        let mut searches: Vec<&str> = Vec::new();
+        for message in &self.messages {
+            if let Message::Assistant(message) = &**message {
+                open.extend(message.tool_calls());
+                searches.extend(message.searches().map(|call| &*call.id));
+            } else if let Some(id) = message.answers() {
+                if let Some(at) = searches.iter().position(|search| *search == id).filter(|_| matches!(&**message, Message::Search(_))) {
+                    searches.remove(at);
+                } else if let Some(at) = open.iter().position(|call| *call.id == *id) {
+                    open.remove(at);
+                }
+            }
+        }
+        open.into_iter()
     }
 
     /// The text of the last message of the model.
@@ -273,7 +284,7 @@ pub enum StopReason {
 #[serde(default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// All tokens of the prompt, cached or not.
+    /// All tokens of the prompt, cached or not. What tools of the provider read on top of it is not part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// The part of the prompt that was read from a cache.
@@ -326,9 +337,14 @@ mod tests {
     fn open_calls_are_those_without_an_answer() {
         let [one, two] = ["1", "2"].map(|id| ToolCall::new(id, "t", crate::Json::empty_object()));
         let parts = [&one, &two].map(|call| crate::AssistantPart::ToolCall(call.clone())).to_vec();
-        let mut response = Response::of(AssistantMessage { parts, replay: None }, StopReason::ToolUse);
+        let mut response = Response::of(AssistantMessage::new(parts), StopReason::ToolUse);
         response.messages.push(crate::ToolResult::text(&one, "done").into());
         assert_eq!(response.open_calls().map(|call| &*call.id).collect::<Vec<_>>(), ["2"]);
+
+        let search = AssistantMessage::new(vec![crate::AssistantPart::Search(one.clone())]);
+        let call = AssistantMessage::new(vec![crate::AssistantPart::ToolCall(one.clone())]);
+        response.messages = vec![search.into(), crate::SearchResult::new(&one, vec![], "").into(), call.into()];
+        assert_eq!(response.open_calls().count(), 1, "an id of an earlier round");
     }
 
     #[test]

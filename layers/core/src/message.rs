@@ -43,7 +43,7 @@ impl Message {
 
     /// An assistant message of one text.
     pub fn assistant(text: impl Into<Arc<str>>) -> Self {
-        Self::Assistant(AssistantMessage { parts: vec![AssistantPart::Text { text: text.into() }], replay: None })
+        Self::Assistant(AssistantMessage::new(vec![AssistantPart::Text { text: text.into() }]))
     }
 
     /// An instruction in the middle of the dialogue.
@@ -111,6 +111,9 @@ pub enum Content {
         protocol: Arc<str>,
         /// The item.
         item: Json,
+        /// What other protocols are told instead; without it they are told nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<Arc<str>>,
     },
 }
 
@@ -129,6 +132,9 @@ pub enum Image {
     Url {
         /// Where it is.
         url: Arc<str>,
+        /// For example `image/png`, for the endpoints that want to know.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        media_type: Option<Arc<str>>,
     },
     /// An image in the request.
     Base64 {
@@ -154,6 +160,7 @@ fn text_or_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Conte
 
 /// What the model said and asked for in one answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AssistantMessage {
     /// What every provider can be told.
     pub parts: Vec<AssistantPart>,
@@ -163,6 +170,19 @@ pub struct AssistantMessage {
 }
 
 impl AssistantMessage {
+    /// A message of neutral parts.
+    #[must_use]
+    pub fn new(parts: Vec<AssistantPart>) -> Self {
+        Self { parts, replay: None }
+    }
+
+    /// Adds the provider's own items.
+    #[must_use]
+    pub fn replay(mut self, replay: Replay) -> Self {
+        self.replay = Some(replay);
+        self
+    }
+
     /// The calls that the caller has to answer, in order; searches are not among them.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
@@ -228,7 +248,7 @@ pub enum AssistantPart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The id that the answer repeats.
+    /// The id that the answer repeats, unique in a conversation. Where an endpoint gives none it is made from the position of the call.
     pub id: Arc<str>,
     /// Which tool.
     #[serde(flatten)]
@@ -250,16 +270,18 @@ impl ToolCall {
         Self { id: id.into(), name: name.into(), arguments, invalid_arguments: None, call_type: None }
     }
 
-    /// A call whose arguments arrived as text: empty text is `{}`, text that is not JSON is kept aside.
+    /// A call whose arguments arrived as text: empty text is `{}`, text that is no JSON object is kept aside. An object inside a JSON string,
+    /// as some gateways send it, is taken out of it.
     pub fn from_text(id: impl Into<Arc<str>>, name: impl Into<ToolName>, arguments: &str) -> Self {
-        let (arguments, invalid_arguments) = match arguments.trim() {
-            "" | "null" => (Json::empty_object(), None),
-            text => match Json::parse(text) {
-                Ok(json) => (json, None),
-                Err(_) => (Json::empty_object(), Some(Arc::from(arguments))),
+        let object = |text: &str| Json::parse(text).ok().filter(Json::is_object);
+        let inside = || object(&serde_json::from_str::<String>(arguments).ok()?);
+        match arguments.trim() {
+            "" | "null" => Self::new(id, name, Json::empty_object()),
+            text => match object(text).or_else(inside) {
+                Some(json) => Self::new(id, name, json),
+                None => Self { invalid_arguments: Some(arguments.into()), ..Self::new(id, name, Json::empty_object()) },
             },
-        };
-        Self { invalid_arguments, ..Self::new(id, name, arguments) }
+        }
     }
 
     /// Sets the provider's type.
@@ -314,6 +336,9 @@ pub enum HostedOutcome {
 }
 
 /// What a provider wrote, verbatim, to be sent back to it and to nobody else.
+///
+/// Items and the message's neutral parts correspond in order: the n-th call among the items is the n-th call among the parts. An encoder
+/// changes an item only where the endpoint would refuse it: broken arguments become `{}`, an id that an earlier call has already becomes another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Replay {
@@ -445,9 +470,9 @@ mod tests {
             Message::user("hi"),
             Message::User(UserMessage {
                 content: vec![
-                    Content::Image(Image::Url { url: "https://example.org/a.png".into() }),
+                    Content::Image(Image::Url { url: "https://example.org/a.png".into(), media_type: Some("image/png".into()) }),
                     Content::Image(Image::Base64 { media_type: "image/png".into(), data: "AAAA".into() }),
-                    Content::Provider { protocol: "anthropic".into(), item: Json::parse("{\"type\":\"document\"}").unwrap() },
+                    Content::Provider { protocol: "anthropic".into(), item: Json::parse("{\"type\":\"document\"}").unwrap(), text: None },
                 ],
             }),
             Message::Assistant(AssistantMessage {
@@ -469,8 +494,12 @@ mod tests {
 
     #[test]
     fn broken_arguments_are_kept_aside() {
-        let broken = ToolCall::from_text("1", "t", "{\"a\":");
-        assert_eq!((broken.arguments.as_str(), broken.invalid_arguments.as_deref()), ("{}", Some("{\"a\":")));
+        for text in ["{\"a\":", "[1]", "3", "\"text\""] {
+            let broken = ToolCall::from_text("1", "t", text);
+            assert_eq!((broken.arguments.as_str(), broken.invalid_arguments.as_deref()), ("{}", Some(text)));
+        }
+        let twice = ToolCall::from_text("1", "t", r#""{\"a\": 1}""#);
+        assert_eq!((twice.arguments.as_str(), twice.invalid_arguments), (r#"{"a":1}"#, None));
         for empty in ["", "  ", "null"] {
             assert_eq!(ToolCall::from_text("1", "t", empty).arguments.as_str(), "{}");
         }

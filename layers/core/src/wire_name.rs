@@ -18,8 +18,8 @@ pub struct NameRules {
 }
 
 impl NameRules {
-    /// `^[a-zA-Z0-9_-]{1,64}$`: what every endpoint accepts.
-    pub const PORTABLE: Self = Self { max_len: 64, punctuation: "", letter_first: false };
+    /// `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`: what every endpoint accepts (Gemini asks for the first letter).
+    pub const PORTABLE: Self = Self { max_len: 64, punctuation: "", letter_first: true };
 
     fn allows(self, index: usize, byte: u8) -> bool {
         if index == 0 && self.letter_first && !(byte.is_ascii_alphabetic() || byte == b'_') {
@@ -97,9 +97,10 @@ mod tests {
 
     #[test]
     fn a_first_digit_is_replaced_where_a_letter_is_asked_for() {
-        let rules = NameRules { letter_first: true, ..NameRules::PORTABLE };
-        let name = wire_name(&ToolName::new("3d"), rules).into_owned();
+        let name = wire_name(&ToolName::new("3d"), NameRules::PORTABLE).into_owned();
         assert!(name.starts_with("_d_"), "{name}");
+        let rules = NameRules { letter_first: false, ..NameRules::PORTABLE };
+        assert_eq!(wire_name(&ToolName::new("3d"), rules), "3d");
     }
 
     proptest! {

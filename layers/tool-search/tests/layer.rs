@@ -88,8 +88,7 @@ async fn a_search_is_answered_and_the_model_goes_on() {
 
 #[tokio::test]
 async fn the_caller_sees_one_stream_with_an_event_for_each_search() {
-    let mut first =
-        Response::of(AssistantMessage { parts: vec![text("Let me look."), find("s", "weather")], replay: None }, StopReason::ToolUse);
+    let mut first = Response::of(AssistantMessage::new(vec![text("Let me look."), find("s", "weather")]), StopReason::ToolUse);
     let mut second = Response::of(Message::assistant("Sunny."), StopReason::EndTurn);
     for response in [&mut first, &mut second] {
         let mut usage = Usage::default();
@@ -269,7 +268,7 @@ async fn loads_of_an_earlier_turn_count_until_a_compaction() {
     let (response, _) = run(ToolSearchLayer::new(), again(), next.clone()).await;
     assert!(response.messages[1].loaded().is_empty(), "a restart changes nothing");
 
-    next.messages.push(AssistantMessage { parts: vec![AssistantPart::Compaction { summary: None }], replay: None });
+    next.messages.push(AssistantMessage::new(vec![AssistantPart::Compaction { summary: None }]));
     next.messages.push(Message::user("again"));
     let (response, model) = run(ToolSearchLayer::new(), again(), next.clone()).await;
     assert_eq!(loaded(&response.messages[1]), ["get_weather"]);
@@ -502,7 +501,7 @@ async fn an_error_of_a_later_round_ends_the_stream_after_what_was_finished() {
         rounds += 1;
         match rounds {
             1 => Ok(tower_genai_core::testing::events_of(Response::of(
-                AssistantMessage { parts: vec![find("s", "weather")], replay: None },
+                AssistantMessage::new(vec![find("s", "weather")]),
                 StopReason::ToolUse,
             ))
             .into_iter()

@@ -112,7 +112,7 @@ impl Decode for PlainDecoder {
             let text = AssistantPart::Text { text: self.so_far.as_str().into() };
             std::iter::once(text).chain(self.calls.iter().cloned().map(AssistantPart::ToolCall)).collect()
         };
-        let message = Arc::new(Message::Assistant(AssistantMessage { parts: parts(), replay: None }));
+        let message = Arc::new(Message::Assistant(AssistantMessage::new(parts())));
         if event.get("message").is_some() {
             events.push_back(ModelEvent::Message(message.clone()));
         }

@@ -66,7 +66,7 @@ impl ScriptedModel {
         Self::responses(messages.into_iter().map(|parts| {
             let waits = parts.iter().any(|part| matches!(part, AssistantPart::ToolCall(_) | AssistantPart::Search(_)));
             let stop = if waits { StopReason::ToolUse } else { StopReason::EndTurn };
-            Response { stop: Stop::new(stop), ..Response::of(AssistantMessage { parts, replay: None }, stop) }
+            Response { stop: Stop::new(stop), ..Response::of(AssistantMessage::new(parts), stop) }
         }))
     }
 

@@ -225,7 +225,9 @@ impl Decoder {
             replay
         });
         let parts = std::mem::take(&mut self.parts);
-        let message = Arc::new(Message::Assistant(AssistantMessage { parts, replay }));
+        let mut message = AssistantMessage::new(parts);
+        message.replay = replay;
+        let message = Arc::new(Message::Assistant(message));
         let mut usage = self.before;
         usage.add(&self.counts.usage());
         let mut response = Response::of(message.clone(), self.stop.reason);

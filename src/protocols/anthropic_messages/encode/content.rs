@@ -17,10 +17,11 @@ pub(super) fn write_content(out: &mut String, content: &Content, images: bool) -
             write_image(out, image);
             true
         }
-        Content::Provider { protocol, item } if **protocol == *AnthropicMessages::NAME && item.is_object() => {
+        Content::Provider { protocol, item, .. } if **protocol == *AnthropicMessages::NAME && item.is_object() => {
             out.push_str(item.as_str());
             true
         }
+        Content::Provider { text: Some(text), .. } => write_text(out, text),
         _ => false,
     }
 }
@@ -39,7 +40,7 @@ pub(super) fn write_text(out: &mut String, text: &str) -> bool {
 fn write_image(out: &mut String, image: &Image) {
     out.push_str("{\"type\":\"image\",\"source\":{\"type\":");
     match image {
-        Image::Url { url } => {
+        Image::Url { url, .. } => {
             out.push_str("\"url\",\"url\":");
             write_string(out, url);
         }
