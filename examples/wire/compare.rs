@@ -11,9 +11,8 @@ use serde_json::Value;
 
 use crate::{Failure, decode, known};
 
-/// Decodes every recording under `root`, restricted to `protocols` where there are any; says whether all passed.
-pub(crate) fn all(root: &Path, protocols: &[String], chunk: Option<NonZeroUsize>) -> Result<bool, Failure> {
-    let mut out = std::io::stdout().lock();
+/// Decodes every recording under `root`, restricted to `protocols` where there are any; writes the differences and says whether all passed.
+pub(crate) fn all(root: &Path, protocols: &[String], chunk: Option<NonZeroUsize>, out: &mut dyn Write) -> Result<bool, Failure> {
     let (mut passed, mut failed) = (0, 0);
     let mut missing: Vec<&String> = protocols.iter().collect();
     for protocol in folders(root)? {

@@ -92,7 +92,7 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<bool, Failure> {
             writeln!(std::io::stdout(), "{decoded}")?;
             Ok(true)
         }
-        "decode-all" => compare::all(options.path()?, &options.protocols, options.chunk),
+        "decode-all" => compare::all(options.path()?, &options.protocols, options.chunk, &mut std::io::stdout().lock()),
         "encode" => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text)?;

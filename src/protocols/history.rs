@@ -62,13 +62,17 @@ pub(crate) const MISSING_RESULT: &str = "No result was recorded for this call.";
 
 /// Puts each answer behind its call.
 ///
-/// Answers are found wherever they stand after their call, the first of several counts; an answer without a call is left out, a
-/// call without an answer is [`Answered::Missing`].
+/// Answers are found wherever they stand after their call and before the next one of the same id, the first of several counts; an answer
+/// without a call is left out, a call without an answer is [`Answered::Missing`].
 pub(crate) fn entries(messages: &Conversation, max_call_id: usize) -> Vec<Entry<'_>> {
     let mut answers: HashMap<&str, Vec<(usize, &Message)>> = HashMap::new();
+    let mut turns: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
         if let Some(id) = message.answers() {
             answers.entry(id).or_default().push((index, message));
+        }
+        if let Message::Assistant(message) = &**message {
+            calls(message).for_each(|(call, _)| turns.entry(&call.id).or_default().push(index));
         }
     }
     let mut used: HashSet<String> = HashSet::new();
@@ -80,15 +84,12 @@ pub(crate) fn entries(messages: &Conversation, max_call_id: usize) -> Vec<Entry<
             Message::User(user) => entries.push(Entry::User(user)),
             Message::System(system) => entries.push(Entry::System(system)),
             Message::Assistant(message) => {
-                let calls = message.parts.iter().filter_map(|part| match part {
-                    AssistantPart::ToolCall(call) => Some((call, false)),
-                    AssistantPart::Search(call) => Some((call, true)),
-                    _ => None,
-                });
-                let answers = calls
+                let answers = calls(message)
                     .map(|(call, is_search)| {
+                        let again = turns.get(&*call.id).and_then(|turns| turns.iter().copied().find(|at| *at > index));
                         let candidates = answers.get(&*call.id).map(Vec::as_slice).unwrap_or_default();
-                        let found = candidates.iter().find(|(at, _)| *at > index && !taken.contains(at));
+                        let found =
+                            candidates.iter().find(|(at, _)| *at > index && again.is_none_or(|again| *at < again) && !taken.contains(at));
                         if let Some((at, _)) = found {
                             taken.insert(*at);
                         }
@@ -107,6 +108,15 @@ pub(crate) fn entries(messages: &Conversation, max_call_id: usize) -> Vec<Entry<
         }
     }
     entries
+}
+
+/// The calls of a message that the caller's side answers, each with whether it is a search.
+fn calls(message: &AssistantMessage) -> impl Iterator<Item = (&ToolCall, bool)> {
+    message.parts.iter().filter_map(|part| match part {
+        AssistantPart::ToolCall(call) => Some((call, false)),
+        AssistantPart::Search(call) => Some((call, true)),
+        _ => None,
+    })
 }
 
 /// An id that every endpoint takes and that no earlier call has.
@@ -179,6 +189,8 @@ mod tests {
     fn repeated_ids_of_later_turns_are_told_apart() {
         let messages = vec![turn(&["call_0"]), result("call_0", "1"), turn(&["call_0"]), result("call_0", "2")];
         assert_eq!(shape(messages), ["turn call_0=\"1\"", "turn call_0_2=\"2\""]);
+        let messages = vec![turn(&["call_0"]), Message::user("lost"), turn(&["call_0"]), result("call_0", "2")];
+        assert_eq!(shape(messages), ["turn call_0=?", "user", "turn call_0_2=\"2\""]);
     }
 
     #[test]

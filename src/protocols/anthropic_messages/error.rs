@@ -1,5 +1,7 @@
 //! What an error of the provider means.
 
+use std::borrow::Cow;
+
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -76,8 +78,7 @@ fn said(body: &str) -> ProviderError {
             said.error_type = fault.kind.map(owned);
             said.message = fault.message.map(owned).or(said.message);
             let details = fault.details.and_then(|details| Members::of(details.get()));
-            let code = details.as_ref().and_then(|details| details.get("error_code"));
-            said.code = code.and_then(|code| serde_json::from_str(code).ok()).map(owned);
+            said.code = details.and_then(|details| details.text("error_code")).map(Cow::into_owned);
         }
     }
     for text in [&mut said.message, &mut said.error_type, &mut said.code, &mut said.request_id] {

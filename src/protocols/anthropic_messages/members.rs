@@ -51,6 +51,11 @@ impl<'a> Members<'a> {
     pub(super) fn get(&self, key: &str) -> Option<&'a str> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
+
+    /// A member that is a string.
+    pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+        serde_json::from_str(self.get(key)?).ok().map(|Text(text)| text)
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {

@@ -211,9 +211,7 @@ impl Open {
 }
 
 fn summary(item: &Json) -> Option<Arc<str>> {
-    let members = Members::of(item.as_str())?;
-    let Text(summary) = serde_json::from_str(members.get("content")?).ok()?;
-    Some(summary.into())
+    Members::of(item.as_str())?.text("content").map(Into::into)
 }
 
 fn join_citations(given: Option<&str>, added: &str) -> String {

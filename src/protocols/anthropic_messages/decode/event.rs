@@ -24,21 +24,6 @@ pub(super) struct Event<'a> {
     pub(super) error: bool,
 }
 
-/// Only what says whether an event has to be understood.
-#[derive(Debug, Deserialize)]
-pub(super) struct Kinds<'a> {
-    #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    pub(super) delta: Option<Kind<'a>>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Kind<'a> {
-    #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Option<Text<'a>>,
-}
-
 /// What changes: the fields of all deltas, and those of `message_delta`.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Delta<'a> {

@@ -16,7 +16,7 @@ use tower_genai_core::{
 
 use self::{
     block::{Kind, Open},
-    event::{Block, Event, Head, Kinds, StopDetails},
+    event::{Block, Event, Head, StopDetails},
     usage::Counts,
 };
 use super::{
@@ -365,17 +365,12 @@ fn is_known_event(kind: &str) -> bool {
 
 /// What to make of an event that does not fit: unknown events and deltas may look like anything.
 fn unreadable(data: &str, error: &serde_json::Error) -> Result<(), Error> {
-    if !matches!(error.classify(), serde_json::error::Category::Data) {
-        return Err(misfit("an event", error));
-    }
-    let Ok(kinds) = serde_json::from_str::<Kinds<'_>>(data) else { return Err(misfit("an event", error)) };
-    let kind = kinds.kind.as_ref().map(|kind| &*kind.0).unwrap_or_default();
-    let delta = kinds.delta.and_then(|delta| delta.kind);
-    let is_unknown_delta = delta.as_ref().is_some_and(|delta| !is_known_delta(&delta.0));
-    match kind {
-        "error" => Err(error::of_stream(data)),
-        "content_block_delta" if is_unknown_delta => Ok(()),
-        known if is_known_event(known) => Err(misfit(known, error)),
+    let Some(event) = Members::of(data) else { return Err(misfit("an event", error)) };
+    let delta = event.get("delta").and_then(Members::of);
+    match event.text("type").as_deref() {
+        Some("error") => Err(error::of_stream(data)),
+        Some("content_block_delta") if delta.and_then(|delta| delta.text("type")).is_some_and(|kind| !is_known_delta(&kind)) => Ok(()),
+        Some(known) if is_known_event(known) => Err(misfit(known, error)),
         _ => Ok(()),
     }
 }

@@ -1,9 +1,11 @@
 //! The provider's own tools on the wire.
 
+use std::borrow::Cow;
+
 use tower_genai_core::{Error, ModelRequest, ServerTool};
 
 use super::{
-    super::members::{Members, Text, write_string},
+    super::members::{Members, write_string},
     tools::WireTools,
 };
 
@@ -42,7 +44,7 @@ impl WireServerTools {
     fn push(&mut self, tool: &ServerTool, tools: &WireTools) -> Result<(), Error> {
         let tool_type = tool.tool_type();
         let members = Members::of(tool.configuration().as_str()).unwrap_or(Members(Vec::new()));
-        let configured = members.get("name").and_then(|name| serde_json::from_str(name).ok()).map(|Text(name)| name.into_owned());
+        let configured = members.text("name").map(Cow::into_owned);
         let fixed = ServerTool::fixed_name(tool_type).filter(|_| configured.is_none());
         let name = configured.or_else(|| fixed.map(str::to_owned));
         if let Some(name) = &name {
