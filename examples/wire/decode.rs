@@ -22,7 +22,8 @@ pub(crate) fn decode(known: &Known, status: u16, body: &[u8], chunk: Option<NonZ
     for event in events {
         seen.note(event);
     }
-    let failed = outcome.as_ref().err().and_then(|error| known.failed_finish(error));
+    // An error event of a stream is no terminal event.
+    let failed = outcome.as_ref().err().filter(|_| decoder.is_done()).and_then(|error| known.failed_finish(error));
     Ok(seen.report(known, outcome.as_ref().err(), failed))
 }
 
@@ -34,15 +35,21 @@ fn is_document(body: &[u8]) -> bool {
 fn stream(decoder: &mut dyn Decode, body: &[u8], chunk: Option<NonZeroUsize>, events: &mut VecDeque<ModelEvent>) -> Result<(), Error> {
     let mut parser = SseParser::default();
     let size = chunk.map_or(body.len(), NonZeroUsize::get).max(1);
+    let mut outcome = Ok(());
+    // What comes behind an error says more about it: a recording is read to its end.
+    let mut push = |data: Option<String>| {
+        if let Some(Err(error)) = data.map(|data| decoder.push(&data, events)) {
+            outcome = Err(error);
+        }
+    };
     for chunk in body.chunks(size) {
         parser.push(chunk);
         while let Some(data) = parser.next_data() {
-            decoder.push(&data, events)?;
+            push(Some(data));
         }
     }
-    if let Some(data) = parser.finish() {
-        decoder.push(&data, events)?;
-    }
+    push(parser.finish());
+    outcome?;
     if decoder.is_done() { Ok(()) } else { Err(decoder.unfinished()) }
 }
 
@@ -112,10 +119,17 @@ fn not_empty(text: &str) -> Option<&str> {
 fn tool_call(part: &AssistantPart) -> Option<Value> {
     let (AssistantPart::ToolCall(call) | AssistantPart::Search(call)) = part else { return None };
     let ToolCall { id, name, arguments, invalid_arguments, call_type, .. } = call;
+    let arguments = match call_type.as_deref() {
+        // A question to the caller, which the recordings list apart.
+        Some("mcp_approval_request") => return None,
+        // Free text, which is the one member of the arguments.
+        Some("custom_tool_call") => arguments.to_value().get("input").cloned().unwrap_or_default(),
+        _ => arguments.to_value(),
+    };
     let mut report = json!({
         "id": not_empty(id),
         "name": &*name.name,
-        "arguments": if invalid_arguments.is_some() { Value::Null } else { arguments.to_value() },
+        "arguments": if invalid_arguments.is_some() { Value::Null } else { arguments },
     });
     let optional = [("arguments_raw", invalid_arguments), ("type", call_type), ("namespace", &name.namespace)];
     if let Some(fields) = report.as_object_mut() {

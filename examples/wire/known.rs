@@ -3,12 +3,17 @@
 use http::{HeaderMap, StatusCode};
 use tower_genai::{
     Error, Lowering, ModelRequest, Usage,
-    protocols::{Capabilities, Decode, Protocol, Target},
+    protocols::{Capabilities, Decode, Protocol, Target, openai_responses::OpenAiResponses},
 };
 
 /// Every protocol of this build. A new one is one entry: `Known::new(Protocol::default(), "host", Capabilities::of_it(), Habits { .. })`.
 fn all() -> Vec<Known> {
-    Vec::from([])
+    Vec::from([Known::new(
+        OpenAiResponses::new(),
+        "api.openai.com",
+        Capabilities::openai_responses(),
+        Habits { counts_cache_apart: false, failure_is_finish: true },
+    )])
 }
 
 /// The protocol of a name.
