@@ -32,16 +32,23 @@ const USAGE: &str = "usage: search --tools FILE... --queries FILE \
 
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
+#[derive(Deserialize)]
+struct Entry {
+    id: Option<String>,
+    #[serde(flatten)]
+    tool: Tool,
+}
+
 /// What the tool is called in the output.
-fn id(tool: &Tool) -> String {
-    match (&tool.id, &tool.server) {
+fn id(Entry { id, tool }: &Entry) -> String {
+    match (id, &tool.server) {
         (Some(id), _) => id.clone(),
         (None, Some(server)) => format!("{server}.{}", tool.name),
         (None, None) => tool.name.clone(),
     }
 }
 
-fn document(tool: &Tool) -> ToolDocument<'_> {
+fn document(Entry { tool, .. }: &Entry) -> ToolDocument<'_> {
     ToolDocument {
         name: &tool.name,
         namespace: tool.server.as_deref(),
@@ -125,7 +132,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options, output: &mut impl Write) -> Result<()> {
-    let mut tools: Vec<Tool> = Vec::new();
+    let mut tools: Vec<Entry> = Vec::new();
     for file in &options.tools {
         read_lines(file, |tool| {
             tools.push(tool);

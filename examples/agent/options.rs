@@ -2,6 +2,7 @@
 
 use std::{error::Error, iter::Peekable, str::FromStr, sync::Arc};
 
+use serde::Deserialize;
 use tower_genai::{
     Effort, Json, Reasoning, ServerTool, ToolDefinition, ToolSet, tool_guidelines::Placement, tool_search::CatalogPlacement,
 };
@@ -11,12 +12,12 @@ mod lines;
 
 use lines::{Tool, read_lines};
 
-pub const USAGE: &str = "agent --protocol anthropic|openai_responses --base-url U --model M --tools FILE... [--defer all|none|N] \
+pub(crate) const USAGE: &str = "agent --protocol anthropic|openai_responses --base-url U --model M --tools FILE... [--defer all|none|N] \
     [--catalog none|description|system] [--guidelines system|description|none] [--server-tool TYPE]... [--reasoning none|low|medium|high] \
     [--session ID] [--trace]";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub(crate) enum Protocol {
     Anthropic,
     OpenAiResponses,
 }
@@ -25,24 +26,32 @@ pub enum Protocol {
 type Shown = Option<usize>;
 
 #[derive(Debug)]
-pub struct Options {
-    pub protocol: Protocol,
-    pub base_url: String,
-    pub model: String,
-    pub files: Vec<String>,
-    pub shown: Shown,
-    pub catalog: CatalogPlacement,
-    pub guidelines: Option<Placement>,
-    pub server_tools: Vec<ServerTool>,
-    pub reasoning: Option<Reasoning>,
-    pub session: Option<Arc<str>>,
-    pub trace: bool,
+pub(crate) struct Options {
+    pub(crate) protocol: Protocol,
+    pub(crate) base_url: String,
+    pub(crate) model: String,
+    pub(crate) files: Vec<String>,
+    pub(crate) shown: Shown,
+    pub(crate) catalog: CatalogPlacement,
+    pub(crate) guidelines: Option<Placement>,
+    pub(crate) server_tools: Vec<ServerTool>,
+    pub(crate) reasoning: Option<Reasoning>,
+    pub(crate) session: Option<Arc<str>>,
+    pub(crate) trace: bool,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(default)]
+    deferred: bool,
+    #[serde(flatten)]
+    tool: Tool,
 }
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 impl Options {
-    pub fn parse(arguments: impl Iterator<Item = String>) -> Outcome<Self> {
+    pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Outcome<Self> {
         let mut arguments = arguments.peekable();
         let (mut protocol, mut base_url, mut model, mut files) = (None, None, None, Vec::new());
         let mut options = Self {
@@ -61,7 +70,7 @@ impl Options {
         while let Some(option) = arguments.next() {
             let name = option.as_str();
             match name {
-                "--protocol" => protocol = Some(value(name, &mut arguments)?),
+                "--protocol" => protocol = Some(value::<String>(name, &mut arguments)?),
                 "--base-url" => base_url = Some(value(name, &mut arguments)?),
                 "--model" => model = Some(value(name, &mut arguments)?),
                 "--tools" => {
@@ -95,15 +104,15 @@ impl Options {
         Ok(options)
     }
 
-    pub fn tools(&self) -> Outcome<ToolSet> {
+    pub(crate) fn tools(&self) -> Outcome<ToolSet> {
         self.read_tools(&self.files)
     }
 
-    pub fn read_tools(&self, files: &[String]) -> Outcome<ToolSet> {
+    pub(crate) fn read_tools(&self, files: &[String]) -> Outcome<ToolSet> {
         let mut tools: Vec<ToolDefinition> = Vec::new();
         for file in files {
-            read_lines(file, |tool: Tool| {
-                let deferred = self.shown.map_or(tool.deferred.unwrap_or(false), |shown| tools.len() >= shown);
+            read_lines(file, |Entry { deferred, tool }: Entry| {
+                let deferred = self.shown.map_or(deferred, |shown| tools.len() >= shown);
                 tools.push(definition(tool).deferred(deferred));
                 Ok(())
             })?;

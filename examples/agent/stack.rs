@@ -16,7 +16,7 @@ use tower_genai::{
 
 use crate::options::{Options, Protocol};
 
-pub fn build(options: &Options) -> Result<BoxModelService, Box<dyn Error>> {
+pub(crate) fn build(options: &Options) -> Result<BoxModelService, Box<dyn Error>> {
     let key = std::env::var("API_KEY").map_err(|_| "the environment variable API_KEY is not set")?;
     let (provider, mode): (BoxModelService, DeferralMode) = match options.protocol {
         Protocol::Anthropic => {

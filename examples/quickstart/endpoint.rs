@@ -15,19 +15,19 @@ use tokio::{
 
 /// What one request looked like when it arrived.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    pub bytes: usize,
-    pub tools: usize,
+pub(crate) struct Seen {
+    pub(crate) bytes: usize,
+    pub(crate) tools: usize,
 }
 
 #[derive(Clone, Default)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl Endpoint {
     /// Starts to listen; the base URL.
-    pub async fn start(&self) -> io::Result<String> {
+    pub(crate) async fn start(&self) -> io::Result<String> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}/v1", listener.local_addr()?);
         let endpoint = self.clone();
@@ -42,7 +42,7 @@ impl Endpoint {
     }
 
     /// The requests so far.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

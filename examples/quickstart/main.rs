@@ -12,7 +12,7 @@ use std::error::Error;
 
 use endpoint::Endpoint;
 use futures_util::StreamExt;
-use tower::{ServiceBuilder, ServiceExt};
+use tower::{Service, ServiceBuilder, ServiceExt};
 use tower_genai::{
     Conversation, DeferralMode, Json, Lowering, Message, ModelEvent, ModelRequest, ToolDefinition, ToolResult, ToolSet,
     deferred_tools::DeferredToolsLayer,

@@ -9,21 +9,22 @@ use std::{
 use serde::{Deserialize, de::DeserializeOwned};
 use tower_genai::Json;
 
-/// A tool of a catalogue. Only the name is required; unknown fields are ignored.
+/// What both programs read of a tool. Only the name is required; unknown fields are ignored.
 #[derive(Debug, Deserialize)]
-pub struct Tool {
-    pub id: Option<String>,
-    pub name: String,
-    pub server: Option<String>,
-    pub description: Option<String>,
-    pub parameters: Option<Json>,
-    pub snippet: Option<String>,
-    pub guidelines: Option<Vec<String>>,
-    pub deferred: Option<bool>,
+pub(crate) struct Tool {
+    pub(crate) name: String,
+    pub(crate) server: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) parameters: Option<Json>,
+    pub(crate) snippet: Option<String>,
+    pub(crate) guidelines: Option<Vec<String>>,
 }
 
 /// Reads each line of a file that is not blank.
-pub fn read_lines<T: DeserializeOwned>(file: &str, mut each: impl FnMut(T) -> Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+pub(crate) fn read_lines<T: DeserializeOwned>(
+    file: &str,
+    mut each: impl FnMut(T) -> Result<(), Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
     let lines = File::open(file).map_err(|error| format!("{file}: {error}"))?;
     for (line, number) in BufReader::new(lines).lines().zip(1..) {
         let line = line.map_err(|error| format!("{file}:{number}: {error}"))?;

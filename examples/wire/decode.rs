@@ -26,7 +26,8 @@ pub(crate) fn decode(known: &Known, status: u16, body: &[u8], chunk: Option<NonZ
     for event in events {
         seen.note(event);
     }
-    let failed = outcome.as_ref().err().and_then(|error| known.failed_finish(error));
+    // An error event of a stream is no terminal event.
+    let failed = outcome.as_ref().err().filter(|_| decoder.is_done()).and_then(|error| known.failed_finish(error));
     Ok(seen.report(known, outcome.as_ref().err(), failed))
 }
 
@@ -38,18 +39,28 @@ fn is_document(body: &[u8]) -> bool {
 fn stream(decoder: &mut dyn Decode, body: &[u8], chunk: Option<NonZeroUsize>, events: &mut VecDeque<ModelEvent>) -> Result<(), Error> {
     let mut parser = SseParser::new(DEFAULT_MAX_EVENT_BYTES);
     let size = chunk.map_or(body.len(), NonZeroUsize::get).max(1);
+    let mut outcome = Ok(());
     for chunk in body.chunks(size) {
         parser.push(chunk);
-        drain(decoder, &mut parser, events)?;
+        drain(decoder, &mut parser, events, &mut outcome)?;
     }
     parser.finish();
-    drain(decoder, &mut parser, events)?;
+    drain(decoder, &mut parser, events, &mut outcome)?;
+    outcome?;
     if decoder.is_done() { Ok(()) } else { Err(decoder.unfinished()) }
 }
 
-fn drain(decoder: &mut dyn Decode, parser: &mut SseParser, events: &mut VecDeque<ModelEvent>) -> Result<(), Error> {
+/// Decodes what is complete. What comes behind an error says more about it: a recording is read to its end.
+fn drain(
+    decoder: &mut dyn Decode,
+    parser: &mut SseParser,
+    events: &mut VecDeque<ModelEvent>,
+    outcome: &mut Result<(), Error>,
+) -> Result<(), Error> {
     while let Some(event) = parser.next_event()? {
-        decoder.push(&event.data, events)?;
+        if let Err(error) = decoder.push(&event.data, events) {
+            *outcome = Err(error);
+        }
     }
     Ok(())
 }
@@ -120,10 +131,17 @@ fn not_empty(text: &str) -> Option<&str> {
 fn tool_call(part: &AssistantPart) -> Option<Value> {
     let (AssistantPart::ToolCall(call) | AssistantPart::Search(call)) = part else { return None };
     let ToolCall { id, name, arguments, invalid_arguments, call_type, .. } = call;
+    let arguments = match call_type.as_deref() {
+        // A question to the caller, which the recordings list apart.
+        Some("mcp_approval_request") => return None,
+        // Free text, which is the one member of the arguments.
+        Some("custom_tool_call") => arguments.to_value().get("input").cloned().unwrap_or_default(),
+        _ => arguments.to_value(),
+    };
     let mut report = json!({
         "id": not_empty(id),
         "name": &*name.name,
-        "arguments": if invalid_arguments.is_some() { Value::Null } else { arguments.to_value() },
+        "arguments": if invalid_arguments.is_some() { Value::Null } else { arguments },
     });
     let optional = [("arguments_raw", invalid_arguments), ("type", call_type), ("namespace", &name.namespace)];
     if let Some(fields) = report.as_object_mut() {

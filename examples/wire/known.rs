@@ -3,17 +3,25 @@
 use http::{HeaderMap, StatusCode};
 use tower_genai::{
     Error, Lowering, ModelRequest, Usage,
-    protocols::{Capabilities, Decode, Protocol, Target, anthropic_messages::AnthropicMessages},
+    protocols::{Capabilities, Decode, Protocol, Target, anthropic_messages::AnthropicMessages, openai_responses::OpenAiResponses},
 };
 
 /// Every protocol of this build. A new one is one entry: `Known::new(Protocol::default(), "host", Capabilities::of_it(), Habits { .. })`.
 fn all() -> Vec<Known> {
-    Vec::from([Known::new(
-        AnthropicMessages::new(),
-        "api.anthropic.com",
-        Capabilities::anthropic(),
-        Habits { counts_cache_apart: true, failure_is_finish: false },
-    )])
+    Vec::from([
+        Known::new(
+            AnthropicMessages::new(),
+            "api.anthropic.com",
+            Capabilities::anthropic(),
+            Habits { counts_cache_apart: true, failure_is_finish: false },
+        ),
+        Known::new(
+            OpenAiResponses::new(),
+            "api.openai.com",
+            Capabilities::openai_responses(),
+            Habits { counts_cache_apart: false, failure_is_finish: true },
+        ),
+    ])
 }
 
 /// The protocol of a name.

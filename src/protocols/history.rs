@@ -60,6 +60,9 @@ pub(crate) enum Answered<'a> {
 /// What the model reads where a call was never answered.
 pub(crate) const MISSING_RESULT: &str = "No result was recorded for this call.";
 
+/// What stands where an image was and the model reads text only.
+pub(crate) const IMAGE_OMITTED: &str = "[image omitted: this model reads text only]";
+
 /// Puts each answer behind its call.
 ///
 /// Answers are found wherever they stand after their call and before the next one of the same id, the first of several counts; an answer

@@ -8,7 +8,13 @@ pub mod anthropic_messages;
 mod capabilities;
 mod history;
 #[cfg(feature = "openai")]
+mod lenient;
+#[cfg(feature = "openai")]
+mod members;
+#[cfg(feature = "openai")]
 pub mod openai_responses;
+#[cfg(feature = "openai")]
+mod wire_names;
 
 use std::{collections::VecDeque, sync::Arc};
 

@@ -13,32 +13,32 @@ use serde_json::{Value, json};
 use tower::Service;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub(crate) enum Wire {
     Anthropic,
     Responses,
 }
 
 #[derive(Clone)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     wire: Wire,
     bodies: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Endpoint {
-    pub fn new(wire: Wire) -> Self {
+    pub(crate) fn new(wire: Wire) -> Self {
         Self { wire, bodies: Arc::default() }
     }
 
-    pub fn wire(&self) -> Wire {
+    pub(crate) fn wire(&self) -> Wire {
         self.wire
     }
 
-    pub fn bodies(&self) -> Vec<Value> {
+    pub(crate) fn bodies(&self) -> Vec<Value> {
         self.bodies.lock().unwrap().clone()
     }
 
     /// Each body obeys the rules of deferral, and its cached part is a prefix of the next one's.
-    pub fn assert_valid(&self) {
+    pub(crate) fn assert_valid(&self) {
         let bodies = self.bodies();
         assert!(bodies.len() >= 4, "two turns are at least four requests");
         for body in &bodies {

@@ -22,7 +22,7 @@ use tower_genai::{
 };
 
 /// The folder with the data that is not part of the repository.
-pub fn shared() -> Option<PathBuf> {
+pub(crate) fn shared() -> Option<PathBuf> {
     match std::env::var_os("TOWER_GENAI_SHARED") {
         Some(folder) => Some(folder.into()),
         None => {
@@ -33,7 +33,7 @@ pub fn shared() -> Option<PathBuf> {
 }
 
 /// A running server, killed when dropped.
-pub struct Strict {
+pub(crate) struct Strict {
     child: Child,
     url: String,
     log: PathBuf,
@@ -41,7 +41,7 @@ pub struct Strict {
 
 impl Strict {
     /// Starts a server; `None`, with a word, where its files or its Python packages are not at hand.
-    pub fn start(options: &[&str]) -> Option<Self> {
+    pub(crate) fn start(options: &[&str]) -> Option<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let program = shared()?.join("strict-provider/strict_provider.py");
         let python = std::env::var_os("TOWER_GENAI_PYTHON").unwrap_or_else(|| "python3".into());
@@ -62,19 +62,19 @@ impl Strict {
         Some(Self { child, url, log })
     }
 
-    pub fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
     /// The log of one conversation.
-    pub fn log(&self, conversation: &str) -> Vec<Value> {
+    pub(crate) fn log(&self, conversation: &str) -> Vec<Value> {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a JSON line"));
         lines.filter(|line| line["conversation"] == conversation).collect()
     }
 
     /// Every request was accepted, and each is a full prefix of the next.
-    pub fn assert_accepted(&self, conversation: &str) -> Vec<Value> {
+    pub(crate) fn assert_accepted(&self, conversation: &str) -> Vec<Value> {
         let log = self.log(conversation);
         assert!(!log.is_empty(), "{conversation} made no request");
         for line in &log {
@@ -83,7 +83,7 @@ impl Strict {
         log
     }
 
-    pub fn assert_prefixes(&self, conversation: &str) {
+    pub(crate) fn assert_prefixes(&self, conversation: &str) {
         for line in self.assert_accepted(conversation) {
             assert_ne!(line["previous_is_prefix"], false, "{conversation}: {line:#}");
         }
@@ -99,16 +99,16 @@ impl Drop for Strict {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub(crate) enum Wire {
     Anthropic,
     Responses,
 }
 
-pub const WIRES: [Wire; 2] = [Wire::Anthropic, Wire::Responses];
+pub(crate) const WIRES: [Wire; 2] = [Wire::Anthropic, Wire::Responses];
 
 /// A layer of the stack.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub(crate) enum Part {
     ServerTools(ServerToolsLayer),
     Search(ToolSearchLayer),
     Guidelines(ToolGuidelinesLayer),
@@ -117,24 +117,24 @@ pub enum Part {
 
 /// What a conversation is held with.
 #[derive(Clone, Debug)]
-pub struct Setup {
-    pub wire: Wire,
-    pub model: String,
-    pub conversation: String,
+pub(crate) struct Setup {
+    pub(crate) wire: Wire,
+    pub(crate) model: String,
+    pub(crate) conversation: String,
     /// Outermost first.
-    pub parts: Vec<Part>,
-    pub reasoning: Option<Reasoning>,
-    pub waits: Waits,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) reasoning: Option<Reasoning>,
+    pub(crate) waits: Waits,
 }
 
 impl Setup {
-    pub fn new(wire: Wire, model: &str, conversation: &str) -> Self {
+    pub(crate) fn new(wire: Wire, model: &str, conversation: &str) -> Self {
         let parts = vec![Part::Search(ToolSearchLayer::new()), Part::Guidelines(ToolGuidelinesLayer::new()), Part::Deferred];
         let (model, conversation) = (model.to_owned(), format!("{conversation}-{wire:?}"));
         Self { wire, model, conversation, parts, reasoning: None, waits: Waits::default() }
     }
 
-    pub fn placed(mut self, catalog: CatalogPlacement, guidelines: Placement) -> Self {
+    pub(crate) fn placed(mut self, catalog: CatalogPlacement, guidelines: Placement) -> Self {
         self.parts = vec![
             Part::Search(ToolSearchLayer::new().catalog(catalog)),
             Part::Guidelines(ToolGuidelinesLayer::new().placement(guidelines)),
@@ -143,13 +143,13 @@ impl Setup {
         self
     }
 
-    pub fn hosting(mut self, tool_type: &str) -> Self {
+    pub(crate) fn hosting(mut self, tool_type: &str) -> Self {
         let tool = ServerTool::plain(tool_type).expect("a type");
         self.parts.insert(0, Part::ServerTools(ServerToolsLayer::with([tool]).expect("one tool")));
         self
     }
 
-    pub fn build(&self, strict: &Strict) -> BoxModelService {
+    pub(crate) fn build(&self, strict: &Strict) -> BoxModelService {
         let (model, mode): (BoxModelService, DeferralMode) = match self.wire {
             Wire::Anthropic => {
                 let provider = Anthropic::new("key", self.model.as_str()).base_url(&strict.url).expect("a URL");
@@ -175,20 +175,20 @@ impl Setup {
 }
 
 /// A dialogue with a stack.
-pub struct Talk {
-    pub model: BoxModelService,
-    pub history: Conversation,
-    pub tools: ToolSet,
-    pub reasoning: Option<Reasoning>,
+pub(crate) struct Talk {
+    pub(crate) model: BoxModelService,
+    pub(crate) history: Conversation,
+    pub(crate) tools: ToolSet,
+    pub(crate) reasoning: Option<Reasoning>,
 }
 
 impl Talk {
-    pub fn new(setup: &Setup, strict: &Strict, tools: ToolSet) -> Self {
+    pub(crate) fn new(setup: &Setup, strict: &Strict, tools: ToolSet) -> Self {
         Self { model: setup.build(strict), history: Conversation::new(), tools, reasoning: setup.reasoning }
     }
 
     /// Says something, answers local calls, and gives the text of the last answer.
-    pub async fn say(&mut self, text: &str) -> Result<String, Error> {
+    pub(crate) async fn say(&mut self, text: &str) -> Result<String, Error> {
         self.history.push(Message::user(text));
         loop {
             let mut request = ModelRequest::new().system("You are a test.").messages(self.history.clone()).tools(self.tools.clone());
@@ -211,13 +211,13 @@ impl Talk {
     }
 }
 
-pub fn deferred(name: &str, description: &str) -> ToolDefinition {
+pub(crate) fn deferred(name: &str, description: &str) -> ToolDefinition {
     let parameters = Json::parse(r#"{"type":"object","properties":{"x":{"type":"integer","description":"A number"}}}"#).expect("JSON");
     ToolDefinition::new(name).description(description).parameters(parameters).guideline(format!("Use {name} with care.")).deferred(true)
 }
 
 /// A small set: two shown, the rest deferred, one with a namespace and one with an odd name.
-pub fn small_tools() -> ToolSet {
+pub(crate) fn small_tools() -> ToolSet {
     let mut tools = vec![
         ToolDefinition::new("now").description("The current time").snippet("now()").guideline("Never guess the time."),
         ToolDefinition::new("echo").description("Says it again"),
@@ -229,7 +229,7 @@ pub fn small_tools() -> ToolSet {
 }
 
 /// Waits that make a stalled stream fail soon.
-pub fn short_waits() -> Waits {
+pub(crate) fn short_waits() -> Waits {
     let mut waits = Waits::default();
     waits.content = Some(Duration::from_secs(3));
     waits

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tower_genai_core::{Error, ErrorKind, ProviderError};
 
-use super::members::{Members, Text};
+use crate::protocols::members::{Members, Text};
 
 /// The longest provider text that is kept, in characters.
 const MAX_MESSAGE: usize = 2000;

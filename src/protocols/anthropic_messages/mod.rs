@@ -3,7 +3,6 @@
 mod decode;
 mod encode;
 mod error;
-mod members;
 
 use std::{collections::HashMap, sync::Arc};
 

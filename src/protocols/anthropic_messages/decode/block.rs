@@ -1,15 +1,13 @@
 //! One content block while it grows.
 
+use crate::protocols::members::{Members, Text, write_string};
 use std::{borrow::Cow, fmt::Write, sync::Arc};
 
 use serde_json::value::RawValue;
 use tower_genai_core::{AssistantPart, HostedCall, HostedOutcome, Json, ToolCall, ToolName};
 
 use super::{
-    super::{
-        Context,
-        members::{Members, Text, write_string},
-    },
+    super::Context,
     event::{Block, HostedError},
 };
 

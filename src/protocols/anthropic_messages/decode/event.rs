@@ -1,9 +1,10 @@
 //! The events of a response, read without copying.
 
+use crate::protocols::members::Text;
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::{super::members::Text, usage::Counts};
+use super::usage::Counts;
 
 /// One event. What an event does not have is `None`.
 #[derive(Debug, Default, Deserialize)]

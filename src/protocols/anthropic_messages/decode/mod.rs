@@ -6,6 +6,7 @@ mod event;
 mod tests;
 mod usage;
 
+use crate::protocols::members::{Members, Text};
 use std::{collections::VecDeque, sync::Arc};
 
 use serde_json::value::RawValue;
@@ -19,10 +20,7 @@ use self::{
     event::{Block, Event, Head, StopDetails},
     usage::Counts,
 };
-use super::{
-    AnthropicMessages, Context, error,
-    members::{Members, Text},
-};
+use super::{AnthropicMessages, Context, error};
 use crate::protocols::{Decode, Paused, Protocol, Target};
 
 /// Reads one response of the Messages API, streamed or whole.

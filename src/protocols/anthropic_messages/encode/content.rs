@@ -2,11 +2,8 @@
 
 use tower_genai_core::{Content, Image};
 
-use super::super::{AnthropicMessages, members::write_string};
-use crate::protocols::Protocol;
-
-/// What stands where an image was and the model reads text only.
-const IMAGE_OMITTED: &str = "[image omitted: this model reads text only]";
+use super::super::AnthropicMessages;
+use crate::protocols::{Protocol, history::IMAGE_OMITTED, members::write_string};
 
 /// Appends a block; says false where the content has no form here: blank text, which the endpoint refuses, and items of other protocols.
 pub(super) fn write_content(out: &mut String, content: &Content, images: bool) -> bool {

@@ -1,5 +1,6 @@
 //! The dialogue as content blocks, in the order in which they go out.
 
+use crate::protocols::members::write_string;
 use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use tower_genai_core::{
@@ -8,7 +9,6 @@ use tower_genai_core::{
 };
 
 use super::{
-    super::members::write_string,
     cache::count_marks,
     content::{write_content, write_text},
     tools::WireTools,

@@ -29,8 +29,8 @@ use self::{
     server_tools::WireServerTools,
     settings::Thinking,
 };
-use super::{Context, members::write_string};
-use crate::protocols::{Capabilities, Encoded, Resume, Target, history};
+use super::Context;
+use crate::protocols::{Capabilities, Encoded, Resume, Target, history, members::write_string};
 
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 

@@ -1,13 +1,11 @@
 //! The provider's own tools on the wire.
 
+use crate::protocols::members::{Members, write_string};
 use std::borrow::Cow;
 
 use tower_genai_core::{Error, ModelRequest, ServerTool};
 
-use super::{
-    super::members::{Members, write_string},
-    tools::WireTools,
-};
+use super::tools::WireTools;
 
 /// The server tools of a request as they go out.
 #[derive(Debug, Default)]

@@ -1,8 +1,9 @@
 //! What a request asks for beside its prompt: thinking, the choice of a tool, sampling, the form of the answer.
 
+use crate::protocols::members::write_string;
 use tower_genai_core::{Effort, Error, ModelRequest, OutputFormat, Reasoning, Sampling, ToolChoice, wire_name};
 
-use super::{super::members::write_string, server_tools::WireServerTools, tools::WireTools};
+use super::{server_tools::WireServerTools, tools::WireTools};
 use crate::protocols::{Capabilities, ThinkingStyle};
 
 /// The least budget that the endpoint takes.

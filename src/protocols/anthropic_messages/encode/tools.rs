@@ -4,8 +4,8 @@ use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use tower_genai_core::{Cache, Error, ErrorKind, Identity, ToolDefinition, ToolName, ToolSet, wire_name};
 
-use super::super::members::{Members, write_string};
 use crate::protocols::Capabilities;
+use crate::protocols::members::{Members, write_string};
 
 /// A tool set as it goes out, written once.
 #[derive(Debug)]

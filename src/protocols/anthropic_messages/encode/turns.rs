@@ -3,18 +3,13 @@
 //! A hosted call and its result must both be there or both be absent, also where they stand in two messages: a turn that asks the caller
 //! for something leaves its hosted calls unresolved, and the next message of the model begins with their results.
 
+use crate::protocols::members::{Members, Text};
 use std::{borrow::Cow, collections::HashSet};
 
 use serde::Deserialize;
 use tower_genai_core::{AssistantPart, Json};
 
-use super::{
-    super::{
-        AnthropicMessages,
-        members::{Members, Text},
-    },
-    server_tools::WireServerTools,
-};
+use super::{super::AnthropicMessages, server_tools::WireServerTools};
 use crate::protocols::{
     Protocol, Target,
     history::{Entry, Turn},
@@ -236,10 +231,10 @@ pub(super) fn with_id(item: &Json, id: &str) -> String {
         if out.len() > 1 {
             out.push(',');
         }
-        super::super::members::write_string(&mut out, &key);
+        crate::protocols::members::write_string(&mut out, &key);
         out.push(':');
         if key == "id" {
-            super::super::members::write_string(&mut out, id);
+            crate::protocols::members::write_string(&mut out, id);
         } else {
             out.push_str(value);
         }

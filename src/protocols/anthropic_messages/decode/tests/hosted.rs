@@ -113,7 +113,7 @@ fn a_resumed_pause_is_one_message() {
 
 #[test]
 fn a_pause_whose_items_are_lost_is_not_replayed() {
-    let message = AssistantMessage { parts: vec![AssistantPart::Text { text: "a".into() }], replay: None };
+    let message = AssistantMessage::new(vec![AssistantPart::Text { text: "a".into() }]);
     let end = [json!({"type": "message_stop"})];
     let resumed = read_with(decoder(Some(Paused { message, usage: Usage::default() })), &end);
     assert_eq!((resumed.message().text(), &resumed.message().replay), ("a".to_owned(), &None));

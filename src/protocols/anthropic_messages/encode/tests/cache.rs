@@ -63,6 +63,7 @@ fn those_that_the_request_brings_along_count() {
     let document = |marks: &str| Content::Provider {
         protocol: "anthropic".into(),
         item: Json::parse(&format!(r#"{{"type":"document"{marks},"source":{{"type":"text","data":"cache_control"}}}}"#)).unwrap(),
+        text: None,
     };
     request.messages.push(UserMessage { content: vec![document(r#","cache_control":{"type":"ephemeral"}"#), document("")] });
     assert_eq!(marks(&body(&request)), ["tools.0", "system.0", "messages.0.1", "messages.0.2"]);

@@ -111,7 +111,7 @@ pub(super) fn result(id: &str, text: &str) -> ToolResult {
 
 /// What another model said: neutral parts only.
 pub(super) fn neutral(parts: Vec<AssistantPart>) -> Message {
-    Message::Assistant(AssistantMessage { parts, replay: None })
+    Message::Assistant(AssistantMessage::new(parts))
 }
 
 pub(super) fn part(text: &str) -> AssistantPart {

@@ -155,9 +155,9 @@ fn an_empty_message_of_the_model_is_left_out() {
 fn content_of_every_kind() {
     let image = Content::Image(Image::Base64 { media_type: "image/png".into(), data: "AAAA".into() });
     let document = Json::parse(r#"{"type":"document","source":{"type":"text","data":"x"}}"#).unwrap();
-    let foreign = Content::Provider { protocol: "openai_responses".into(), item: document.clone() };
-    let own = Content::Provider { protocol: "anthropic".into(), item: document };
-    let linked = Content::Image(Image::Url { url: "https://example.org/\"a\".png".into() });
+    let foreign = Content::Provider { protocol: "openai_responses".into(), item: document.clone(), text: None };
+    let own = Content::Provider { protocol: "anthropic".into(), item: document, text: None };
+    let linked = Content::Image(Image::Url { url: "https://example.org/\"a\".png".into(), media_type: None });
     let content = vec![image.clone(), Content::text(" "), foreign, own, linked];
     let mut request = ModelRequest::new().message(UserMessage { content: content.clone() });
     let sent = json!([
