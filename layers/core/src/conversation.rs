@@ -35,6 +35,7 @@ pub struct Conversation {
     len: usize,
     users: usize,
     searches: usize,
+    hosted_searches: usize,
     ledger: Arc<Ledger>,
 }
 
@@ -121,6 +122,12 @@ impl Conversation {
         self.searches
     }
 
+    /// How many times a provider searched deferred tools by itself.
+    #[must_use]
+    pub fn hosted_searches(&self) -> usize {
+        self.hosted_searches
+    }
+
     /// The index of the last message that holds a compaction item.
     #[must_use]
     pub fn compaction(&self) -> Option<usize> {
@@ -176,10 +183,14 @@ impl Conversation {
             Message::Assistant(assistant) => {
                 self.searches += assistant.searches().count();
                 for part in &assistant.parts {
-                    if let AssistantPart::Compaction { summary } = part {
-                        let ledger = Arc::make_mut(&mut self.ledger);
-                        ledger.compaction = Some(index);
-                        ledger.readable = summary.as_ref().map(|_| index).or(ledger.readable);
+                    match part {
+                        AssistantPart::Hosted(call) if call.is_tool_search() => self.hosted_searches += 1,
+                        AssistantPart::Compaction { summary } => {
+                            let ledger = Arc::make_mut(&mut self.ledger);
+                            ledger.compaction = Some(index);
+                            ledger.readable = summary.as_ref().map(|_| index).or(ledger.readable);
+                        }
+                        _ => {}
                     }
                 }
             }

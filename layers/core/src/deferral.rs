@@ -217,7 +217,8 @@ impl Plan {
         }
         let since = if mode == DeferralMode::Append { since } else { messages.compaction() };
         for (name, at) in messages.answered_calls_since(since) {
-            if let Some(tool) = needs_declaring(tools, messages, name, at) {
+            // What the provider found by itself it knows from its own items.
+            if let Some(tool) = needs_declaring(tools, messages, name, at).filter(|_| mode != DeferralMode::Hosted) {
                 show(at + 1, tool);
             }
         }
@@ -459,6 +460,9 @@ mod tests {
         let hosted = ServerTool::plain("tool_search_tool_bm25_20251119").unwrap();
         let with_hosted = |tools| request(tools).server_tool(hosted.clone()).unwrap();
         assert_eq!(shown(with_hosted(vec![deferred("d"), eager("e")]), SearchOutput), ["[d]", "e"]);
+        let mut called = with_hosted(vec![deferred("d"), eager("e")]);
+        called.messages.push(ToolResult::text(&ToolCall::new("1", "d", Json::empty_object()), "done"));
+        assert_eq!(shown(called, Reference), ["[d]", "e"], "the provider knows what it found");
 
         let mut nothing_deferred = with_hosted(vec![eager("e")]);
         Lowering::new(Reference).lower(&mut nothing_deferred).unwrap();

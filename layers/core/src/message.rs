@@ -318,6 +318,14 @@ impl HostedCall {
     }
 }
 
+impl HostedCall {
+    /// Whether the provider searched deferred tools, and may have loaded some by itself.
+    #[must_use]
+    pub fn is_tool_search(&self) -> bool {
+        self.name.contains("tool_search") || self.call_type.contains("tool_search")
+    }
+}
+
 /// How a hosted call went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

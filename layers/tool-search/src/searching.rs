@@ -96,11 +96,15 @@ impl<Req: AsMut<ModelRequest> + Clone> Active<Req> {
             Message::Assistant(assistant) => Some(assistant.parts.iter()),
             _ => None,
         });
+        let parts: Vec<&AssistantPart> = parts.flatten().collect();
+        // Where the provider searched by itself, it alone knows what is loaded.
+        let searched_inside = |part: &&AssistantPart| matches!(part, AssistantPart::Hosted(call) if call.is_tool_search());
+        let gate = self.request.as_mut().messages.hosted_searches() == 0 && !parts.iter().any(searched_inside);
         let (mut answers, mut open, mut loaded) = (Vec::new(), false, Vec::new());
-        for part in parts.flatten() {
+        for part in parts {
             let answer = match part {
                 AssistantPart::Search(call) if !answered.contains(&*call.id) => self.search(call, &loaded),
-                AssistantPart::ToolCall(call) if !answered.contains(&*call.id) => self.correct(call),
+                AssistantPart::ToolCall(call) if !answered.contains(&*call.id) => self.correct(call).filter(|_| gate),
                 _ => continue,
             };
             match answer {

@@ -6,9 +6,9 @@ use std::{sync::Arc, time::Duration};
 use futures_util::StreamExt;
 use tower::{Layer, ServiceBuilder, ServiceExt};
 use tower_genai_core::{
-    AssistantMessage, AssistantPart, Conversation, Deferral, DeferralMode, Error, ErrorKind, Json, LayerSearch, Message, ModelEvent,
-    ModelRequest, ModelServiceExt, Response, SearchResult, ServerTool, Stop, StopReason, ToolCall, ToolChoice, ToolDefinition, ToolKind,
-    ToolName, ToolResult, ToolSet, Usage,
+    AssistantMessage, AssistantPart, Conversation, Deferral, DeferralMode, Error, ErrorKind, HostedCall, Json, LayerSearch, Message,
+    ModelEvent, ModelRequest, ModelServiceExt, Response, SearchResult, ServerTool, Stop, StopReason, ToolCall, ToolChoice, ToolDefinition,
+    ToolKind, ToolName, ToolResult, ToolSet, Usage,
     testing::{EventRecorder, ReadinessProbe, ScriptedModel},
 };
 use tower_genai_tool_search::{CatalogPlacement, MemoryRecord, RecordKey, SessionRecord, ToolSearchLayer};
@@ -220,6 +220,13 @@ async fn a_guessed_call_loads_the_definition_instead_of_running() {
     // By its name on the wire, as an endpoint that withholds definitions cannot map it back.
     let (response, _) = run(ToolSearchLayer::new(), vec![vec![call("g", "crm__add")], vec![text("ok")]], request()).await;
     assert_eq!(loaded(&response.messages[1]), ["crm.add"]);
+}
+
+#[tokio::test]
+async fn a_call_of_what_the_provider_found_by_itself_is_the_callers() {
+    let hosted = AssistantPart::Hosted(HostedCall::new("h", "tool_search_tool_bm25", "server_tool_use"));
+    let (response, _) = run(ToolSearchLayer::new(), vec![vec![hosted, call("c", "get_weather")]], request()).await;
+    assert_eq!((response.messages.len(), response.open_calls().count()), (1, 1));
 }
 
 #[tokio::test]
