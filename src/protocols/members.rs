@@ -52,6 +52,23 @@ impl<'a> Members<'a> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
+    /// The object with one member set, in its place or as the last.
+    pub(super) fn with(&self, key: &str, value: &str) -> String {
+        let mut out = String::from("{");
+        let is_new = self.get(key).is_none();
+        let members = self.0.iter().map(|(name, old)| (&**name, if name == key { value } else { *old }));
+        for (name, value) in members.chain(is_new.then_some((key, value))) {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            write_string(&mut out, name);
+            out.push(':');
+            out.push_str(value);
+        }
+        out.push('}');
+        out
+    }
+
     /// A member that is a string.
     pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
         serde_json::from_str(self.get(key)?).ok().map(|Text(text)| text)
@@ -119,6 +136,8 @@ mod tests {
         let members = Members::of(r#"{"z":1.50,"a":{"b" : [1]},"\u0061\"":null}"#).unwrap();
         let shown: Vec<_> = members.0.iter().map(|(key, value)| (&**key, *value)).collect();
         assert_eq!(shown, [("z", "1.50"), ("a", r#"{"b" : [1]}"#), ("a\"", "null")]);
+        assert_eq!(members.with("a", "2"), r#"{"z":1.50,"a":2,"a\"":null}"#);
+        assert_eq!(Members::of("{}").unwrap().with("new", "[]"), r#"{"new":[]}"#);
         assert!(Members::of("[1]").is_none() && Members::of("{\"a\":").is_none());
     }
 

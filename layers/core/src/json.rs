@@ -135,25 +135,40 @@ impl<'de> Deserialize<'de> for Json {
 
 /// Removes the white space between tokens; the text is known to be valid.
 fn minify(text: &str) -> Arc<str> {
-    let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
-    let text = text.trim_matches(is_space);
-    let mut in_string = false;
-    let mut escaped = false;
-    let mut keep = |c: char| {
-        if in_string {
-            if escaped {
-                escaped = false;
-            } else if c == '\\' {
-                escaped = true;
-            } else if c == '"' {
-                in_string = false;
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    // What stands before `kept` is dealt with; up to `at` there is nothing to remove.
+    let (mut kept, mut at) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => at = string_end(text, at + 1),
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                out.push_str(text.get(kept..at).unwrap_or_default());
+                at += 1;
+                kept = at;
             }
-            return true;
+            _ => at += 1,
         }
-        in_string = c == '"';
-        !is_space(c)
-    };
-    text.chars().filter(|c| keep(*c)).collect::<String>().into()
+    }
+    let rest = text.get(kept..).unwrap_or_default();
+    if out.is_empty() {
+        return Arc::from(rest);
+    }
+    out.push_str(rest);
+    out.into()
+}
+
+/// Where a string ends whose content begins at `at`: behind its closing quote, which is the first without an odd number of backslashes.
+fn string_end(text: &str, mut at: usize) -> usize {
+    while let Some(offset) = text.get(at..).and_then(|rest| rest.find('"')) {
+        let quote = at + offset;
+        let before = text.as_bytes().get(at..quote).unwrap_or_default();
+        at = quote + 1;
+        if before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0 {
+            return at;
+        }
+    }
+    text.len()
 }
 
 fn write_string(text: &str, out: &mut String) {

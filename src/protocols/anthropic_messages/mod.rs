@@ -18,6 +18,9 @@ const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// The Anthropic Messages API, `POST /v1/messages`.
 ///
+/// A message of the model goes back as the blocks that the endpoint wrote, kept in [`Replay::items`](tower_genai_core::Replay::items). Where
+/// code ran, the last item is no block but `{"container":{..}}`: the newest one is sent in the field of that name.
+///
 /// Clones share a small cache of encoded tool sets, so that ten thousand unchanged definitions are written once.
 #[derive(Clone, Debug)]
 pub struct AnthropicMessages {

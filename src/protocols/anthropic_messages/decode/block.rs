@@ -44,8 +44,8 @@ pub(super) enum Kind {
 pub(super) struct Open {
     pub(super) index: u64,
     pub(super) kind: Kind,
-    /// The block as it started, as JSON.
-    start: String,
+    /// The block as it started.
+    start: Json,
     text: Grown,
     thinking: Grown,
     /// The input as it arrives, as JSON text.
@@ -99,7 +99,7 @@ impl Open {
         Self {
             index,
             kind,
-            start: raw.get().to_owned(),
+            start: Json::parse(raw.get()).unwrap_or_default(),
             text: Grown::of(block.text),
             thinking: Grown::of(block.thinking),
             input: String::new(),
@@ -153,7 +153,7 @@ impl Open {
         if !is_call || !self.input.trim().is_empty() {
             return None;
         }
-        Members::of(&self.start)?.get("input").filter(|input| !matches!(*input, "{}" | "null"))
+        Members::of(self.start.as_str())?.get("input").filter(|input| !matches!(*input, "{}" | "null"))
     }
 
     /// The block as it goes back to the provider, and what it says to everybody else: a result says nothing of its own.
@@ -186,7 +186,6 @@ impl Open {
 
     /// The block that the start and the deltas add up to; what nobody here knows stays as it came.
     fn item(&self, input: &Json) -> Json {
-        let members = Members::of(&self.start).unwrap_or(Members(Vec::new()));
         let mut changes = Changes(Vec::new());
         if self.text.grew {
             changes.text("text", &self.text.text);
@@ -197,13 +196,17 @@ impl Open {
         if let Some(signature) = &self.signature {
             changes.text("signature", signature);
         }
-        if !self.citations.is_empty() {
-            changes.0.push(("citations".into(), join_citations(members.get("citations"), &self.citations)));
-        }
         if matches!(self.kind, Kind::Call { .. } | Kind::Hosted { .. }) || !self.input.is_empty() {
             changes.0.push(("input".into(), input.as_str().to_owned()));
         }
         changes.0.extend(self.set.iter().cloned());
+        if changes.0.is_empty() && self.citations.is_empty() && self.start.is_object() {
+            return self.start.clone();
+        }
+        let members = Members::of(self.start.as_str()).unwrap_or(Members(Vec::new()));
+        if !self.citations.is_empty() {
+            changes.0.push(("citations".into(), join_citations(members.get("citations"), &self.citations)));
+        }
         changes.apply(&members)
     }
 }

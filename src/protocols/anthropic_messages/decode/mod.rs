@@ -6,8 +6,7 @@ mod event;
 mod tests;
 mod usage;
 
-use crate::protocols::members::{Members, Text};
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, fmt, sync::Arc};
 
 use serde_json::value::RawValue;
 use tower_genai_core::{
@@ -21,10 +20,12 @@ use self::{
     usage::Counts,
 };
 use super::{AnthropicMessages, Context, error};
-use crate::protocols::{Decode, Paused, Protocol, Target};
+use crate::protocols::{
+    Decode, Paused, Protocol, Target,
+    members::{Members, Text},
+};
 
 /// Reads one response of the Messages API, streamed or whole.
-#[derive(Debug)]
 pub struct Decoder {
     context: Context,
     target: Target,
@@ -41,6 +42,12 @@ pub struct Decoder {
     id: Option<Arc<str>>,
     container: Option<String>,
     done: bool,
+}
+
+impl fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder").field("parts", &self.parts.len()).field("done", &self.done).finish_non_exhaustive()
+    }
 }
 
 /// There is one message in a response.

@@ -4,19 +4,19 @@ use crate::protocols::members::write_string;
 use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use tower_genai_core::{
-    AssistantPart, Content, Deferral, DeferralMode, Error, Message, ModelRequest, SystemMessage, ToolCall, ToolDefinition, UserMessage,
-    wire_name,
+    AssistantPart, Deferral, DeferralMode, Error, Message, ModelRequest, SystemMessage, ToolCall, UserMessage, wire_name,
 };
 
 use super::{
     cache::count_marks,
     content::{write_content, write_text},
+    results::Note,
     tools::WireTools,
     turns::{Form, Item, ItemKind, Plan, with_id},
 };
 use crate::protocols::{
     Capabilities, Resume,
-    history::{Answer, Answered, Entry, MISSING_RESULT, Turn},
+    history::{Entry, Turn},
 };
 
 /// Who says a block.
@@ -42,6 +42,8 @@ pub(super) enum BlockKind {
     Plain,
     /// The answer to a call.
     Result,
+    /// What came of a hosted call.
+    HostedResult,
     /// Reasoning; `is_altered` where something before it in its message is left out now.
     Thinking {
         is_altered: bool,
@@ -82,7 +84,7 @@ impl Dialogue {
     }
 
     /// Adds what `write` appends, unless it says that there is nothing.
-    fn push(&mut self, role: Role, kind: BlockKind, write: impl FnOnce(&mut String) -> bool) -> bool {
+    pub(super) fn push(&mut self, role: Role, kind: BlockKind, write: impl FnOnce(&mut String) -> bool) -> bool {
         let start = self.text.len();
         if !write(&mut self.text) {
             self.text.truncate(start);
@@ -100,13 +102,6 @@ impl Dialogue {
 enum Said<'a> {
     User(&'a UserMessage),
     System(&'a SystemMessage),
-}
-
-/// What the model reads about an answer.
-#[derive(Clone, Copy)]
-enum Note<'a> {
-    Text(&'a str),
-    Content(&'a [Content]),
 }
 
 /// Lays out a dialogue.
@@ -187,15 +182,15 @@ fn summary<'a>(turn: &Turn<'a>) -> Option<(&'a str, usize)> {
     Some((summary.filter(|summary| !summary.trim().is_empty())?, end))
 }
 
-struct Layout<'r, 'a> {
+pub(super) struct Layout<'r, 'a> {
     request: &'r ModelRequest,
-    capabilities: &'r Capabilities,
-    tools: &'r WireTools,
-    understands_references: bool,
+    pub(super) capabilities: &'r Capabilities,
+    pub(super) tools: &'r WireTools,
+    pub(super) understands_references: bool,
     resumes: bool,
-    dialogue: Dialogue,
+    pub(super) dialogue: Dialogue,
     /// Tools that were referred to: the endpoint shows each once.
-    referenced: HashSet<usize>,
+    pub(super) referenced: HashSet<usize>,
     /// What was said while only results could be.
     held: Vec<Said<'a>>,
     is_holding: bool,
@@ -218,11 +213,8 @@ impl<'a> Layout<'_, 'a> {
     }
 
     fn system(&mut self, system: &'a SystemMessage, rest: &[Entry<'_>]) {
-        let follows = match self.dialogue.blocks.last() {
-            Some(block) if block.role == Role::Assistant => self.dialogue.json(block).contains("_tool_result\""),
-            Some(_) => true,
-            None => false,
-        };
+        let is_place = |block: &Block| block.role != Role::Assistant || block.kind == BlockKind::HostedResult;
+        let follows = self.dialogue.blocks.last().is_some_and(is_place);
         let precedes = rest.iter().find(|entry| !matches!(entry, Entry::System(_))).is_none_or(|entry| matches!(entry, Entry::Turn(_)));
         if self.capabilities.system_messages && follows && precedes && !self.is_holding {
             self.dialogue.push(Role::System, BlockKind::Plain, |out| write_text(out, &system.content));
@@ -296,6 +288,7 @@ impl<'a> Layout<'_, 'a> {
             let kind = match item.kind {
                 ItemKind::Container { .. } | ItemKind::Blank => continue,
                 ItemKind::Thinking { is_altered } => BlockKind::Thinking { is_altered },
+                ItemKind::HostedResult { .. } => BlockKind::HostedResult,
                 _ => BlockKind::Plain,
             };
             if item.kind == ItemKind::Compaction {
@@ -307,8 +300,8 @@ impl<'a> Layout<'_, 'a> {
             };
             self.dialogue.push(Role::Assistant, kind, |out| {
                 match id {
-                    Some(id) => out.push_str(&with_id(item.json, id)),
-                    None => out.push_str(item.json.as_str()),
+                    Some(id) => out.push_str(&with_id(item.json(), id)),
+                    None => out.push_str(item.json()),
                 }
                 true
             });
@@ -345,48 +338,6 @@ impl<'a> Layout<'_, 'a> {
                 _ => false,
             });
         }
-    }
-
-    /// Writes the result of a call; what belongs behind all results is returned.
-    fn answer(&mut self, answer: &Answer<'a>) -> Option<Note<'a>> {
-        let (loaded, is_error, note): (&'a [Arc<ToolDefinition>], bool, Note<'a>) = match answer.result {
-            Answered::Tool(result) => (&result.loaded, result.is_error, Note::Content(&result.content)),
-            Answered::Search(result) => (&result.loaded, result.is_error, Note::Text(&result.note)),
-            Answered::Missing => (&[], true, Note::Text(MISSING_RESULT)),
-        };
-        let names = self.capabilities.names;
-        let declared: Vec<usize> = loaded.iter().filter_map(|tool| self.tools.position(&wire_name(&tool.name, names))).collect();
-        let mut fresh = declared.clone();
-        fresh.retain(|tool| self.understands_references && self.referenced.insert(*tool));
-        let (tools, images, is_search) = (self.tools, self.capabilities.images, answer.is_search);
-        let block = self.dialogue.blocks.len();
-        self.dialogue.push(Role::User, BlockKind::Result, |out| {
-            out.push_str("{\"type\":\"tool_result\",\"tool_use_id\":");
-            write_string(out, &answer.id);
-            if is_error {
-                out.push_str(",\"is_error\":true");
-            }
-            let start = out.len();
-            out.push_str(",\"content\":[");
-            let empty = out.len();
-            if fresh.is_empty() {
-                write_note(out, note, images);
-                if out.len() == empty && (is_search || !loaded.is_empty()) {
-                    write_text(out, &what_is_callable(tools, &declared));
-                }
-            } else {
-                write_references(out, tools, &fresh);
-            }
-            if out.len() == empty {
-                out.truncate(start);
-            } else {
-                out.push(']');
-            }
-            out.push('}');
-            true
-        });
-        self.dialogue.references.extend(fresh.iter().map(|tool| (block, *tool)));
-        (!fresh.is_empty()).then_some(note)
     }
 
     fn check(&self, entries: &[Entry<'_>], may_begin_with_assistant: bool) -> Result<(), Error> {
@@ -429,44 +380,4 @@ fn write_call(out: &mut String, call: &ToolCall, id: &str, name: &str) {
         out.push('}');
     }
     out.push('}');
-}
-
-fn write_note(out: &mut String, note: Note<'_>, images: bool) {
-    match note {
-        Note::Text(text) => {
-            write_text(out, text);
-        }
-        Note::Content(content) => {
-            let mut is_first = true;
-            for content in content {
-                let start = out.len();
-                if !is_first {
-                    out.push(',');
-                }
-                if write_content(out, content, images) {
-                    is_first = false;
-                } else {
-                    out.truncate(start);
-                }
-            }
-        }
-    }
-}
-
-fn write_references(out: &mut String, tools: &WireTools, positions: &[usize]) {
-    for (number, position) in positions.iter().enumerate() {
-        out.push_str(if number == 0 { "" } else { "," });
-        out.push_str("{\"type\":\"tool_reference\",\"tool_name\":");
-        write_string(out, tools.wire_name(*position));
-        out.push('}');
-    }
-}
-
-/// What a search without a note says where no reference can.
-fn what_is_callable(tools: &WireTools, declared: &[usize]) -> String {
-    if declared.is_empty() {
-        return "No tools were loaded.".to_owned();
-    }
-    let names: Vec<String> = declared.iter().map(|position| format!("`{}`", tools.wire_name(*position))).collect();
-    format!("You can call: {}.", names.join(", "))
 }

@@ -7,6 +7,7 @@ mod binding;
 mod cache;
 mod content;
 mod dialogue;
+mod results;
 mod server_tools;
 mod settings;
 #[cfg(test)]
@@ -46,14 +47,15 @@ pub(super) fn encode(
     check_tools(&tools, &server_tools, capabilities)?;
 
     let entries = history::entries(&request.messages, capabilities.max_call_id);
-    let plans = turns::plan(&entries, target, &server_tools, request.extensions.get::<Resume>().is_some());
+    let plans = turns::plan(&entries, target, &tools, &server_tools, request.extensions.get::<Resume>().is_some());
     let dialogue = dialogue::lay_out(request, &entries, &plans, &tools, capabilities)?;
 
-    let head: Vec<&str> =
-        server_tools.tools.iter().map(String::as_str).chain([tools.shown()]).chain(request.system.iter().map(|text| &**text)).collect();
+    let system: Vec<&str> = request.system.iter().map(|text| &**text).filter(|text| !text.trim().is_empty()).collect();
+    let own_tools = server_tools.tools.iter().map(String::as_str);
+    let head: Vec<&str> = own_tools.chain([tools.shown()]).chain(system.iter().copied()).collect();
     let settled = binding::settle(&dialogue, &tools, &head, capabilities.bound_thinking);
     let thinking = Thinking::of(request, capabilities, settled.without_thinking)?;
-    let prompt = Prompt { tools: &tools, server_tools: &server_tools, dialogue: &dialogue, settled: &settled };
+    let prompt = Prompt { system: &system, tools: &tools, server_tools: &server_tools, dialogue: &dialogue, settled: &settled };
 
     let mut body = Body::new(&request.extra_body);
     body.string("model", &target.model);
@@ -142,6 +144,7 @@ fn headers(server_tools: &WireServerTools) -> HeaderMap {
 
 /// What the model reads: tools, system prompt and dialogue.
 struct Prompt<'a> {
+    system: &'a [&'a str],
     tools: &'a WireTools,
     server_tools: &'a WireServerTools,
     dialogue: &'a Dialogue,
@@ -150,13 +153,12 @@ struct Prompt<'a> {
 
 impl Prompt<'_> {
     fn write(&self, body: &mut Body<'_>, request: &ModelRequest, capabilities: &Capabilities) {
-        let system: Vec<&str> = request.system.iter().map(|text| &**text).filter(|text| !text.trim().is_empty()).collect();
-        let marks = self.marks(!system.is_empty(), request, capabilities);
+        let marks = self.marks(request, capabilities);
         let mark = mark(capabilities);
         if self.tools.len() + self.server_tools.tools.len() > 0 {
             body.member("tools", |out| self.write_tools(out, if marks.tools { mark } else { "" }));
         }
-        if let Some((last, others)) = system.split_last() {
+        if let Some((last, others)) = self.system.split_last() {
             body.member("system", |out| {
                 out.push('[');
                 for text in others {
@@ -175,7 +177,7 @@ impl Prompt<'_> {
         body.member("messages", |out| self.write_messages(out, &marks, mark));
     }
 
-    fn marks(&self, has_system: bool, request: &ModelRequest, capabilities: &Capabilities) -> Marks {
+    fn marks(&self, request: &ModelRequest, capabilities: &Capabilities) -> Marks {
         if !capabilities.prompt_cache {
             return Marks::default();
         }
@@ -187,7 +189,7 @@ impl Prompt<'_> {
         let of_server_tools = self.server_tools.tools.iter().map(|tool| count_marks(tool));
         let can_mark_tools = !self.tools.shown().is_empty() || self.server_tools.last_is_markable;
         let brought = of_extras.chain(of_server_tools).sum();
-        Marks::place(self.dialogue, |block| self.settled.left_out.contains(&block), can_mark_tools, has_system, brought)
+        Marks::place(self.dialogue, |block| self.settled.left_out.contains(&block), can_mark_tools, !self.system.is_empty(), brought)
     }
 
     /// The provider's tools, the caller's that are shown, the deferred ones.

@@ -3,16 +3,17 @@
 //! A hosted call and its result must both be there or both be absent, also where they stand in two messages: a turn that asks the caller
 //! for something leaves its hosted calls unresolved, and the next message of the model begins with their results.
 
-use crate::protocols::members::{Members, Text};
 use std::{borrow::Cow, collections::HashSet};
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use tower_genai_core::{AssistantPart, Json};
 
-use super::{super::AnthropicMessages, server_tools::WireServerTools};
+use super::{super::AnthropicMessages, server_tools::WireServerTools, tools::WireTools};
 use crate::protocols::{
     Protocol, Target,
     history::{Entry, Turn},
+    members::{Members, Text, write_string},
 };
 
 /// How a message of the model goes out.
@@ -27,8 +28,14 @@ pub(super) enum Form<'a> {
 /// A block that the provider wrote.
 #[derive(Debug)]
 pub(super) struct Item<'a> {
-    pub(super) json: &'a Json,
+    json: Cow<'a, str>,
     pub(super) kind: ItemKind<'a>,
+}
+
+impl Item<'_> {
+    pub(super) fn json(&self) -> &str {
+        &self.json
+    }
 }
 
 /// What matters about a block.
@@ -56,7 +63,7 @@ pub(super) enum ItemKind<'a> {
     Container {
         id: Cow<'a, str>,
     },
-    /// A text without any text, which the endpoint writes but does not take back.
+    /// No block, or a text without any text, which the endpoint writes but does not take back.
     Blank,
     Other,
 }
@@ -70,7 +77,13 @@ pub(super) struct Plan<'a> {
 }
 
 /// Plans the turns of a dialogue, in their order.
-pub(super) fn plan<'a>(entries: &[Entry<'a>], target: &Target, server_tools: &WireServerTools, resumes: bool) -> Vec<Plan<'a>> {
+pub(super) fn plan<'a>(
+    entries: &[Entry<'a>],
+    target: &Target,
+    tools: &WireTools,
+    server_tools: &WireServerTools,
+    resumes: bool,
+) -> Vec<Plan<'a>> {
     let turns: Vec<(usize, &Turn<'a>)> = entries.iter().enumerate().filter_map(|(at, entry)| as_turn(at, entry)).collect();
     let mut forms: Vec<Form<'a>> = turns.iter().map(|(_, turn)| form(turn, target)).collect();
     let mut open: Vec<(Cow<'a, str>, bool)> = Vec::new();
@@ -111,7 +124,7 @@ pub(super) fn plan<'a>(entries: &[Entry<'a>], target: &Target, server_tools: &Wi
     let waits = |open: &[Cow<'a, str>]| open.iter().any(|id| !left_out.contains(id));
     let waiting: Vec<bool> = open_after.iter().map(|open| waits(open)).collect();
     for form in &mut forms {
-        leave_out(form, &left_out);
+        leave_out(form, &left_out, tools);
     }
     let plans = forms.into_iter().zip(waiting).zip(&turns).map(|((form, waits), (_, turn))| {
         let results_only = !turn.answers.is_empty() && (waits || is_programmatic(&form));
@@ -133,7 +146,7 @@ fn form<'a>(turn: &Turn<'a>, target: &Target) -> Form<'a> {
     let Some(replay) = message.replay.as_ref().filter(|replay| replay.is_from(AnthropicMessages::NAME, &target.host, &target.model)) else {
         return Form::Parts;
     };
-    let items: Vec<Item<'a>> = replay.items.iter().map(|json| Item { json, kind: kind(json) }).collect();
+    let items: Vec<Item<'a>> = replay.items.iter().map(|json| Item { json: Cow::Borrowed(json.as_str()), kind: kind(json) }).collect();
     let calls = items.iter().filter(|item| matches!(item.kind, ItemKind::Call { .. })).count();
     if calls == turn.answers.len() { Form::Items(items) } else { Form::Parts }
 }
@@ -171,6 +184,9 @@ fn kind(json: &Json) -> ItemKind<'_> {
     if text.starts_with("{\"type\":\"thinking\"") || text.starts_with("{\"type\":\"redacted_thinking\"") {
         return ItemKind::Thinking { is_altered: false };
     }
+    if !json.is_object() {
+        return ItemKind::Blank;
+    }
     let Ok(fields) = serde_json::from_str::<Fields<'_>>(text) else { return ItemKind::Other };
     let string = |text: Option<Text<'_>>| text.map(|text| Cow::Owned(text.0.into_owned())).unwrap_or_default();
     let kind = fields.kind.as_ref().map(|kind| &*kind.0);
@@ -190,7 +206,8 @@ fn kind(json: &Json) -> ItemKind<'_> {
     }
 }
 
-fn leave_out(form: &mut Form<'_>, left_out: &HashSet<Cow<'_, str>>) {
+/// Takes out what may not go out, and notes which reasoning stood behind it.
+fn leave_out(form: &mut Form<'_>, left_out: &HashSet<Cow<'_, str>>, tools: &WireTools) {
     let Form::Items(items) = form else { return };
     let mut is_altered = false;
     items.retain_mut(|item| match &mut item.kind {
@@ -198,12 +215,37 @@ fn leave_out(form: &mut Form<'_>, left_out: &HashSet<Cow<'_, str>>) {
             is_altered = true;
             false
         }
+        ItemKind::HostedResult { .. } => {
+            if let Some(json) = without_undeclared(&item.json, tools) {
+                is_altered = true;
+                item.json = Cow::Owned(json);
+            }
+            true
+        }
         ItemKind::Thinking { is_altered: altered } => {
             *altered = is_altered;
             true
         }
         _ => true,
     });
+}
+
+/// The result of the provider's own tool search without the tools that are declared no more, which the endpoint would refuse; `None` where
+/// all are declared.
+fn without_undeclared(result: &str, tools: &WireTools) -> Option<String> {
+    let members = Members::of(result).filter(|_| result.contains("\"tool_references\""))?;
+    let content = Members::of(members.get("content")?)?;
+    let references: Vec<&RawValue> = serde_json::from_str(content.get("tool_references")?).ok()?;
+    let is_declared = |reference: &&&RawValue| {
+        let name = Members::of(reference.get()).and_then(|reference| reference.text("tool_name"));
+        name.is_some_and(|name| tools.position(&name).is_some())
+    };
+    let declared: Vec<&str> = references.iter().filter(is_declared).map(|reference| reference.get()).collect();
+    if declared.len() == references.len() {
+        return None;
+    }
+    let content = content.with("tool_references", &format!("[{}]", declared.join(",")));
+    Some(members.with("content", &content))
 }
 
 fn is_programmatic(form: &Form<'_>) -> bool {
@@ -225,20 +267,8 @@ pub(super) fn container<'p>(plans: &'p [Plan<'_>]) -> Option<&'p str> {
 }
 
 /// A call block under another id.
-pub(super) fn with_id(item: &Json, id: &str) -> String {
-    let mut out = String::from("{");
-    for (key, value) in Members::of(item.as_str()).map(|members| members.0).unwrap_or_default() {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        crate::protocols::members::write_string(&mut out, &key);
-        out.push(':');
-        if key == "id" {
-            crate::protocols::members::write_string(&mut out, id);
-        } else {
-            out.push_str(value);
-        }
-    }
-    out.push('}');
-    out
+pub(super) fn with_id(item: &str, id: &str) -> String {
+    let mut json = String::new();
+    write_string(&mut json, id);
+    Members::of(item).map_or_else(|| item.to_owned(), |members| members.with("id", &json))
 }

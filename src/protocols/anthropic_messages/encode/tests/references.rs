@@ -122,3 +122,26 @@ fn a_name_that_nobody_declares_is_never_referenced() {
     request.deferral = Deferral::Lowered(DeferralMode::Reference);
     assert_eq!(shape_of(&request)[2], "user: result(s1: ->d1)");
 }
+
+#[test]
+fn a_hosted_search_names_only_tools_that_are_declared() {
+    let hosted = tower_genai_core::ServerTool::plain("tool_search_tool_bm25_20251119").unwrap();
+    let mut request = ModelRequest::new().user("hi").server_tool(hosted).unwrap();
+    request.reasoning = Some(tower_genai_core::Reasoning::default());
+    request.tools = ToolSet::new([deferred("d1"), deferred("d2")]).unwrap();
+    let reference = |name: &str| json!({"type": "tool_reference", "tool_name": name});
+    let result = |references: Vec<Value>| json!({"type": "tool_search_tool_result", "tool_use_id": "h", "content": {"type": "tool_search_tool_search_result", "tool_references": references}});
+    let call = json!({"type": "server_tool_use", "id": "h", "name": "tool_search_tool_bm25", "input": {"query": "d"}});
+    push_answer(
+        &mut request,
+        json!([thinking("one"), call, result(vec![reference("d1"), reference("d2")]), thinking("two"), text("found")]),
+    );
+    request.messages.push(Message::user("next"));
+    assert_eq!(body(&request)["messages"][1]["content"][2], result(vec![reference("d1"), reference("d2")]));
+
+    request.tools = ToolSet::new([deferred("d2")]).unwrap();
+    let content = body(&request)["messages"][1]["content"].clone();
+    assert_eq!(content, json!([thinking("one"), call, result(vec![reference("d2")]), text("found")]), "what follows a change goes");
+    request.tools = ToolSet::new([deferred("d3")]).unwrap();
+    assert_eq!(body(&request)["messages"][1]["content"][2], result(vec![]));
+}
