@@ -191,7 +191,9 @@ impl Plan {
                 _ => {}
             }
         }
-        for (name, at) in messages.answered_calls() {
+        // What the provider's own search loaded is known to the provider only, from its items in the dialogue.
+        let calls = messages.answered_calls().filter(|_| mode != DeferralMode::Hosted);
+        for (name, at) in calls {
             if let Some(tool) = needs_declaring(tools, messages, name) {
                 show(at, tool);
             }
@@ -245,7 +247,8 @@ fn settle_hosted_search(request: &mut ModelRequest) -> Result<(), Error> {
         return Ok(());
     }
     let withheld = matches!(request.deferral, Deferral::Lowered(DeferralMode::SearchOutput | DeferralMode::Append));
-    if withheld || request.tools.deferred_len() == 0 {
+    let has_deferred = request.tools.deferred_len() > 0 || request.server_tools.iter().any(ServerTool::is_deferred);
+    if withheld || !has_deferred {
         request.server_tools.retain(|tool| !tool.is_tool_search());
         return Ok(());
     }
@@ -383,9 +386,17 @@ mod tests {
         let with_hosted = |tools| request(tools).server_tool(hosted.clone()).unwrap();
         assert_eq!(shown(with_hosted(vec![deferred("d"), eager("e")]), SearchOutput), ["[d]", "e"]);
 
+        let mut called = with_hosted(vec![deferred("d"), eager("e")]);
+        called.messages.push(ToolResult::text(&ToolCall::new("1", "d", Json::empty_object()), "done"));
+        assert_eq!(shown(called, SearchOutput), ["[d]", "e"], "the provider knows what its search loaded");
+
         let mut nothing_deferred = with_hosted(vec![eager("e")]);
         Lowering::new(Reference).lower(&mut nothing_deferred).unwrap();
         assert!(nothing_deferred.server_tools.is_empty());
+        let server = ServerTool::new("mcp", r#"{"server_label":"s","defer_loading":true}"#).unwrap();
+        let mut deferred_server = with_hosted(vec![eager("e")]).server_tool(server).unwrap();
+        Lowering::new(Reference).lower(&mut deferred_server).unwrap();
+        assert_eq!(deferred_server.server_tools.len(), 2);
 
         let both = || with_hosted(vec![deferred("d"), eager("e"), search()]);
         assert!(Lowering::new(Reference).lower(&mut both()).unwrap_err().to_string().contains("`tool_search`"));
