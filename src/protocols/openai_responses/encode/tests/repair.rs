@@ -132,9 +132,6 @@ fn what_hosts_refuse_and_nobody_needs_is_taken_out() {
         json!({"type": "code_interpreter_call", "id": "ci_1", "code": null, "outputs": null, "container_id": "c", "status": "completed"});
     let sent = items(calls(&["c1"]), &[reasoning, call, code.clone()], vec![answer("c1", "read", "x")]);
     assert_eq!(sent[0], json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}));
-    assert_eq!(
-        sent[1],
-        json!({"type": "function_call", "id": "fc_c1", "call_id": "c1", "name": "read", "arguments": "{\"a\":null}", "namespace": null})
-    );
+    assert_eq!(sent[1], json!({"type": "function_call", "id": "fc_c1", "call_id": "c1", "name": "read", "arguments": "{\"a\":null}"}));
     assert_eq!(sent[2], code);
 }
