@@ -4,9 +4,13 @@ use std::{collections::VecDeque, num::NonZeroUsize};
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use tower_genai::{AssistantMessage, AssistantPart, Error, HostedOutcome, Message, ModelEvent, Response, ToolCall, protocols::Decode};
+use tower_genai::{
+    AssistantMessage, AssistantPart, Error, HostedOutcome, Message, ModelEvent, Response, ToolCall,
+    protocols::Decode,
+    transport::{DEFAULT_MAX_EVENT_BYTES, SseParser},
+};
 
-use crate::{Failure, known::Known, sse::SseParser};
+use crate::{Failure, known::Known};
 
 /// Decodes a body that arrives in chunks of `chunk` bytes, or at once.
 pub(crate) fn decode(known: &Known, status: u16, body: &[u8], chunk: Option<NonZeroUsize>) -> Result<Value, Failure> {
@@ -33,24 +37,32 @@ fn is_document(body: &[u8]) -> bool {
 }
 
 fn stream(decoder: &mut dyn Decode, body: &[u8], chunk: Option<NonZeroUsize>, events: &mut VecDeque<ModelEvent>) -> Result<(), Error> {
-    let mut parser = SseParser::default();
+    let mut parser = SseParser::new(DEFAULT_MAX_EVENT_BYTES);
     let size = chunk.map_or(body.len(), NonZeroUsize::get).max(1);
     let mut outcome = Ok(());
-    // What comes behind an error says more about it: a recording is read to its end.
-    let mut push = |data: Option<String>| {
-        if let Some(Err(error)) = data.map(|data| decoder.push(&data, events)) {
-            outcome = Err(error);
-        }
-    };
     for chunk in body.chunks(size) {
         parser.push(chunk);
-        while let Some(data) = parser.next_data() {
-            push(Some(data));
-        }
+        drain(decoder, &mut parser, events, &mut outcome)?;
     }
-    push(parser.finish());
+    parser.finish();
+    drain(decoder, &mut parser, events, &mut outcome)?;
     outcome?;
     if decoder.is_done() { Ok(()) } else { Err(decoder.unfinished()) }
+}
+
+/// Decodes what is there. A recording is read on behind an error of its own, since what follows may say more about it.
+fn drain(
+    decoder: &mut dyn Decode,
+    parser: &mut SseParser,
+    events: &mut VecDeque<ModelEvent>,
+    outcome: &mut Result<(), Error>,
+) -> Result<(), Error> {
+    while let Some(event) = parser.next_event()? {
+        if let Err(error) = decoder.push(&event.data, events) {
+            *outcome = Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// What the events of a response said.

@@ -13,7 +13,6 @@
 mod compare;
 mod decode;
 mod known;
-mod sse;
 
 use std::{
     io::{Read, Write},
