@@ -22,7 +22,7 @@ use tower_genai::{
 type Failure = Box<dyn std::error::Error>;
 
 /// Protocols whose recordings are checked.
-const PROTOCOLS: [&str; 1] = ["anthropic"];
+const PROTOCOLS: [&str; 2] = ["anthropic", "openai_responses"];
 
 fn recordings() -> Option<PathBuf> {
     let folder = std::env::var_os("TOWER_GENAI_SHARED").map(|folder| PathBuf::from(folder).join("recordings"));

@@ -50,7 +50,7 @@ fn stream(decoder: &mut dyn Decode, body: &[u8], chunk: Option<NonZeroUsize>, ev
     if decoder.is_done() { Ok(()) } else { Err(decoder.unfinished()) }
 }
 
-/// Decodes what is complete. What comes behind an error says more about it: a recording is read to its end.
+/// Decodes what is there. A recording is read on behind an error of its own, since what follows may say more about it.
 fn drain(
     decoder: &mut dyn Decode,
     parser: &mut SseParser,

@@ -281,7 +281,8 @@ fn settle_hosted_search(request: &mut ModelRequest) -> Result<(), Error> {
         return Ok(());
     }
     let withheld = matches!(request.deferral, Deferral::Lowered(DeferralMode::SearchOutput | DeferralMode::Append));
-    if withheld || request.tools.deferred_len() == 0 {
+    let has_deferred = request.tools.deferred_len() > 0 || request.server_tools.iter().any(ServerTool::is_deferred);
+    if withheld || !has_deferred {
         request.server_tools.retain(|tool| !tool.is_tool_search());
         return Ok(());
     }
@@ -467,6 +468,10 @@ mod tests {
         let mut nothing_deferred = with_hosted(vec![eager("e")]);
         Lowering::new(Reference).lower(&mut nothing_deferred).unwrap();
         assert!(nothing_deferred.server_tools.is_empty());
+        let server = ServerTool::new("mcp", r#"{"server_label":"s","defer_loading":true}"#).unwrap();
+        let mut deferred_server = with_hosted(vec![eager("e")]).server_tool(server).unwrap();
+        Lowering::new(Reference).lower(&mut deferred_server).unwrap();
+        assert_eq!(deferred_server.server_tools.len(), 2);
 
         let both = || with_hosted(vec![deferred("d"), eager("e"), search()]);
         assert!(Lowering::new(Reference).lower(&mut both()).unwrap_err().to_string().contains("`tool_search`"));

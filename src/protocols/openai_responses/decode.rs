@@ -5,7 +5,7 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, fmt, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -25,7 +25,6 @@ use slot::{Channel, Slot};
 /// brought, since some hosts send it empty and others send nothing else.
 ///
 /// [`response.output_item.done`]: https://platform.openai.com/docs/api-reference/responses-streaming
-#[derive(Debug)]
 pub struct Decoder {
     context: Context,
     target: Target,
@@ -254,6 +253,12 @@ impl Decode for Decoder {
 
     fn is_done(&self) -> bool {
         self.done
+    }
+}
+
+impl fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder").field("items", &self.slots.len()).field("done", &self.done).finish_non_exhaustive()
     }
 }
 

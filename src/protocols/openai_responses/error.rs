@@ -104,15 +104,19 @@ fn inside(provider: ProviderError) -> Error {
 /// What a code says, where it says more than the status.
 fn of_code(provider: &ProviderError) -> Option<ErrorKind> {
     let by = |word: &str| {
-        Some(match word {
-            "server_error" | "internal_error" | "vector_store_timeout" | "500" | "502" | "504" => ErrorKind::Server,
-            "rate_limit_exceeded" | "rate_limit_error" | "429" => ErrorKind::RateLimit,
+        // xAI says `invalid-argument`, and `unauthenticated:bad-credentials`.
+        let word = word.replace('-', "_");
+        Some(match word.split(':').next().unwrap_or_default() {
+            "server_error" | "internal_error" | "internal" | "vector_store_timeout" | "500" | "502" | "504" => ErrorKind::Server,
+            "rate_limit_exceeded" | "rate_limit_error" | "resource_exhausted" | "429" => ErrorKind::RateLimit,
             "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active" | "402" => ErrorKind::Billing,
-            "server_is_overloaded" | "slow_down" | "overloaded_error" | "engine_overloaded" | "503" => ErrorKind::Overloaded,
-            "invalid_api_key" | "authentication_error" | "401" => ErrorKind::Authentication,
-            "permission_error" | "insufficient_permissions" | "403" => ErrorKind::Permission,
+            "server_is_overloaded" | "slow_down" | "overloaded_error" | "engine_overloaded" | "unavailable" | "503" => {
+                ErrorKind::Overloaded
+            }
+            "invalid_api_key" | "authentication_error" | "unauthenticated" | "401" => ErrorKind::Authentication,
+            "permission_error" | "permission_denied" | "insufficient_permissions" | "403" => ErrorKind::Permission,
             "context_length_exceeded" | "request_too_large" | "413" => ErrorKind::TooLarge,
-            "model_not_found" | "404" => ErrorKind::NotFound,
+            "model_not_found" | "not_found" | "404" => ErrorKind::NotFound,
             "invalid_request_error" | "data_residency_mismatch" | "400" | "422" => ErrorKind::InvalidRequest,
             word if word.starts_with("invalid_") || word.ends_with("_policy") || word.ends_with("_policy_violation") => {
                 ErrorKind::InvalidRequest
@@ -152,6 +156,8 @@ mod tests {
         assert_eq!(status(400, flat), (ErrorKind::InvalidRequest, None, some("invalid-argument"), some("Model not found")));
         let numbered = r#"{"error":{"code":429,"message":"Slow down"}}"#;
         assert_eq!(status(429, numbered), (ErrorKind::RateLimit, None, some("429"), some("Slow down")));
+        let refused = r#"{"code":"unauthenticated:bad-credentials","error":"No."}"#;
+        assert_eq!(status(400, refused).0, ErrorKind::Authentication);
         assert_eq!(status(400, r#"{"detail":"Unsupported"}"#).3, some("Unsupported"));
         for body in ["<html>502</html>", "", "null", "[]", "{\"error\":null}"] {
             assert_eq!(status(502, body), (ErrorKind::Server, None, None, None), "{body}");

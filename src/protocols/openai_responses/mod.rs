@@ -1,4 +1,37 @@
 //! The OpenAI Responses API and its compatibles.
+//!
+//! # What goes out
+//!
+//! Every request carries the whole dialogue (`store` is false, and no earlier response is referred to). What this host and model wrote
+//! goes back as it came, repaired only where the endpoint would refuse it; what others wrote is made of its neutral parts. All answers of
+//! a turn stand behind all its calls, in the order of the calls, and what a search says beside its definitions follows as one
+//! developer message.
+//!
+//! # Calls that are no functions
+//!
+//! Calls of tools that the API defines itself (`shell_call`, `local_shell_call`, `apply_patch_call`, `computer_call`, `custom_tool_call`,
+//! `mcp_approval_request`) reach the caller as a [`ToolCall`](tower_genai_core::ToolCall) with that type as its `call_type`. The arguments
+//! are the item's `action` or `operation`; `{"input": text}` of a custom call; server, tool and arguments of an approval request.
+//!
+//! Whoever answers one adds the output item in the API's own form as a [`Content::Provider`](tower_genai_core::Content::Provider) with the
+//! protocol `openai_responses`; its id is filled in. From a result without such an item the least is made: the text as `stdout` (as
+//! `stderr` with exit code 1 of an error), as the log of a patch, the first image as a screenshot and else a blank one. **An approval
+//! request is then denied**, with the text as the reason: only an item of the caller's own making approves.
+//!
+//! # Example
+//!
+//! ```
+//! use tower_genai::{
+//!     ModelRequest,
+//!     protocols::{Capabilities, Protocol, Target, openai_responses::OpenAiResponses},
+//! };
+//!
+//! let request = ModelRequest::new().system("Be terse.").user("hi");
+//! let target = Target::new("api.openai.com", "gpt-5.4");
+//! let encoded = OpenAiResponses::new().encode(&request, &target, &Capabilities::openai_responses())?;
+//! assert!(encoded.body.starts_with(br#"{"model":"gpt-5.4","stream":true,"store":false"#));
+//! # Ok::<(), tower_genai::Error>(())
+//! ```
 
 mod decode;
 mod encode;

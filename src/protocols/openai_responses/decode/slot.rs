@@ -22,7 +22,7 @@ pub(super) enum Channel {
 }
 
 /// The texts of an item as far as they were passed on.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Streamed {
     text: String,
     refusal: String,
@@ -44,7 +44,6 @@ impl Streamed {
 }
 
 /// An item of the answer.
-#[derive(Debug)]
 pub(super) struct Slot {
     pub(super) index: u64,
     opened: bool,

@@ -194,7 +194,8 @@ impl<'a> TurnPlan<'a> {
         ids: &mut HashSet<Box<str>>,
     ) -> Self {
         let len = turn.answers.len();
-        let replay = turn.message.replay.as_ref().filter(|replay| replay.is_from(NAME, &target.host, &target.model));
+        let replay =
+            turn.message.replay.as_ref().filter(|replay| replay.is_from(NAME, &target.host, &target.model) && !replay.items.is_empty());
         let mut calls = vec![None; len];
         let items = replay.map(|replay| {
             let mut items = replay::prepare(&replay.items, &turn.answers, capabilities.encrypted_reasoning, ids);

@@ -152,6 +152,7 @@ impl<'a> Replayed<'a> {
         let mut rest = Missing { call_id: *call_id, namespace: *namespace, arguments: arguments.as_deref() };
         for (key, value) in &members.0 {
             match &**key {
+                key if *value == "null" && self.drops_null(key) => {}
                 "type" if function.is_some() => object.string("type", "function_call"),
                 "execution" if function.is_some() => {}
                 "id" if !self.keeps_id || function.is_some() => {}
@@ -166,7 +167,6 @@ impl<'a> Replayed<'a> {
                     None => object.raw(key, value),
                 },
                 "arguments" => write_arguments(&mut object, rest.arguments.take().unwrap_or(value), value, as_text),
-                _ if *value == "null" && self.drops_null(key) => {}
                 _ => object.raw(key, value),
             }
         }
@@ -185,9 +185,9 @@ impl<'a> Replayed<'a> {
         object.end();
     }
 
-    /// Whether a null says nothing. Some hosts refuse it where others send it.
+    /// Whether a null says nothing, which some hosts refuse though they sent it. Hosted items have members that must be there even so.
     fn drops_null(&self, key: &str) -> bool {
-        self.role == Role::Reasoning || matches!(key, "content" | "status")
+        matches!(self.role, Role::Reasoning | Role::Message | Role::Call(_)) || matches!(key, "content" | "status")
     }
 }
 

@@ -142,11 +142,6 @@ fn search_tool(tool: &ToolDefinition, out: &mut String) {
     object.end();
 }
 
-/// Whether a server tool says of itself, or of what it holds, that it is deferred. Nothing else is looked at.
-fn defers(tool: &ServerTool) -> bool {
-    tool.configuration().as_str().contains("\"defer_loading\":true")
-}
-
 /// Writes the list of tools: those of the provider first, so that the list only grows at its end. Says whether there are any.
 ///
 /// # Errors
@@ -159,7 +154,7 @@ pub(super) fn list(
     capabilities: &Capabilities,
     out: &mut String,
 ) -> Result<bool, Error> {
-    let has_deferred = request.tools.deferred_len() > 0 || request.server_tools.iter().any(defers);
+    let has_deferred = request.tools.deferred_len() > 0 || request.server_tools.iter().any(ServerTool::is_deferred);
     let is_sent = |tool: &&ServerTool| has_deferred || !tool.is_tool_search();
     let mut searches = usize::from(tools.form == SearchForm::Output && tools.search.is_some());
     let mut len = tools.len + added.len();

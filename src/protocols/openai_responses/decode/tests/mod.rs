@@ -172,7 +172,7 @@ fn a_body_that_is_no_response_is_an_error() {
     assert_eq!(error(br#"{"status":"failed","error":{"code":"server_error","message":"m"}}"#), (ErrorKind::Server, code("server_error")));
     let billing = br#"{"error":{"code":"insufficient_quota","message":"m"}}"#;
     assert_eq!(error(billing), (ErrorKind::Billing, code("insufficient_quota")));
-    assert_eq!(error(br#"{"code":"invalid-argument","error":"m"}"#), (ErrorKind::Server, code("invalid-argument")));
+    assert_eq!(error(br#"{"code":"invalid-argument","error":"m"}"#), (ErrorKind::InvalidRequest, code("invalid-argument")));
     for body in [&b"<html>"[..], b"", b"{}", b"\xff", br#"{"message":"hi"}"#, b"3"] {
         assert_eq!(error(body), (ErrorKind::Protocol, None), "{body:?}");
     }
