@@ -156,12 +156,6 @@ impl ServerTool {
         Self::new(self.tool_type.clone(), &configuration)
     }
 
-    /// Whether the configuration defers the tool, or one of those it holds, with `defer_loading`.
-    #[must_use]
-    pub fn is_deferred(&self) -> bool {
-        self.configuration.as_str().contains("\"defer_loading\":true")
-    }
-
     /// Whether this is a provider's own tool search, which declares deferred tools and searches them itself.
     ///
     /// Anthropic's `tool_search_tool_*`, OpenAI's `tool_search` unless it says `"execution":"client"`, OpenRouter's `openrouter:tool_search`.
@@ -179,6 +173,12 @@ impl ServerTool {
             "openrouter:tool_search" => true,
             other => other.starts_with("tool_search_tool_"),
         }
+    }
+
+    /// Whether the configuration defers the tool, or one of those it holds, with `defer_loading`.
+    #[must_use]
+    pub fn is_deferred(&self) -> bool {
+        self.configuration.as_str().contains("\"defer_loading\":true")
     }
 }
 

@@ -9,7 +9,9 @@ use std::{collections::VecDeque, fmt, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tower_genai_core::{AssistantMessage, AssistantPart, Error, ErrorKind, Message, ModelEvent, Replay, Response, Stop, StopReason, Usage};
+use tower_genai_core::{
+    AssistantMessage, AssistantPart, Error, ErrorKind, Message, ModelEvent, Replay, Response, Stop, StopReason, Usage, Warning,
+};
 
 use super::{Context, NAME, error, item::Item};
 use crate::protocols::{
@@ -73,6 +75,8 @@ struct Body<'a> {
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
     tool_usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input_transformations: Option<&'a RawValue>,
 }
 
 impl Decoder {
@@ -188,6 +192,7 @@ impl Decoder {
         if whole && !items.is_empty() {
             message.replay = Some(Replay::new(NAME, self.target.host.clone(), self.target.model.clone(), items));
         }
+        events.extend(withheld(body).map(ModelEvent::Warning));
         let stop = stop(status, body, &message);
         let message = Arc::new(Message::Assistant(message));
         events.push_back(ModelEvent::Message(message.clone()));
@@ -265,6 +270,21 @@ impl fmt::Debug for Decoder {
 /// The text says where, and nothing of what stood there.
 fn not_json(what: &str, error: &serde_json::Error) -> Error {
     Error::new(ErrorKind::Protocol, format!("{what} is not the JSON that the protocol asks for, at column {}", error.column()))
+}
+
+/// Reasoning that was sent back and that the provider kept from the model. It calls that no error.
+fn withheld(body: &Body<'_>) -> Option<Warning> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Transformation<'a> {
+        #[serde(borrow)]
+        reason: Text<'a>,
+    }
+    let all: Vec<&RawValue> = read(body.input_transformations);
+    let first: Transformation<'_> = read(Some(*all.first()?));
+    let reason: String = first.reason.chars().take(64).collect();
+    let text = format!("the provider left {} items of the dialogue out of the prompt, the first because of `{reason}`", all.len());
+    Some(Warning::new("input_withheld", text))
 }
 
 fn stop(status: &str, body: &Body<'_>, message: &AssistantMessage) -> Stop {

@@ -43,6 +43,8 @@ pub(super) struct Item<'a> {
     #[serde(borrow)]
     pub(super) action: Option<&'a RawValue>,
     #[serde(borrow)]
+    pub(super) actions: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(super) operation: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) environment: Option<&'a RawValue>,

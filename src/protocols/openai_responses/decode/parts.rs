@@ -112,6 +112,8 @@ pub(super) fn raw_arguments<'a>(item: &'a Item<'_>, call: Call) -> Cow<'a, str> 
             }
         }
         Call::ApplyPatch => object(item.operation),
+        // Newer computers take several actions at once.
+        Call::Computer if item.action.is_none() => item.actions.map_or("{}".into(), |actions| format!("{{\"actions\":{actions}}}").into()),
         Call::Computer | Call::Shell | Call::LocalShell => object(item.action),
         Call::Approval => {
             let arguments: Text<'_> = read(item.arguments);

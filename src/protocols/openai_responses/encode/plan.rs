@@ -201,7 +201,7 @@ impl<'a> TurnPlan<'a> {
             let mut items = replay::prepare(&replay.items, &turn.answers, capabilities.encrypted_reasoning, ids);
             if is_summary {
                 let summary = items.iter().rposition(|item| item.role == Role::Compaction).unwrap_or(0);
-                items.iter_mut().take(summary).for_each(Replayed::drop);
+                items.iter_mut().take(summary).for_each(Replayed::leave_out);
             }
             for item in items.iter().filter(|item| item.is_kept()) {
                 let Role::Call(call) = item.role else { continue };

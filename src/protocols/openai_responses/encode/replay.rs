@@ -99,28 +99,39 @@ fn keep_reasoning_with_what_follows(items: &mut [Replayed<'_>]) {
 
 /// Whether the endpoint refuses an item of this kind without its id.
 fn needs_id(kind: &str) -> bool {
-    let optional = ["message", "function_call", "custom_tool_call", "tool_search_call", "tool_search_output", "shell_call"];
-    let also_optional = ["shell_call_output", "apply_patch_call", "compaction", ""];
-    !optional.contains(&kind) && !also_optional.contains(&kind)
+    let optional = [
+        "",
+        "message",
+        "function_call",
+        "custom_tool_call",
+        "tool_search_call",
+        "tool_search_output",
+        "shell_call",
+        "shell_call_output",
+        "apply_patch_call",
+        "compaction",
+    ];
+    !optional.contains(&kind)
 }
 
 impl<'a> Replayed<'a> {
-    /// The items that go out.
+    /// Whether the item goes out.
     pub(super) fn is_kept(&self) -> bool {
         self.is_kept
     }
 
-    pub(super) fn drop(&mut self) {
+    pub(super) fn leave_out(&mut self) {
         self.is_kept = false;
     }
 
     /// The arguments to send where those of the item are not what the endpoint takes.
     pub(super) fn repaired_arguments(&self, call: Option<&ToolCall>) -> Option<Cow<'a, str>> {
-        let broken = call.is_some_and(|call| call.invalid_arguments.is_some());
         match self.role {
             Role::Call(Call::Function) => {
                 let text: Text<'_> = read(self.item.arguments);
                 let is_blank = text.trim_ascii().is_empty();
+                // What was decoded once need not be looked at again.
+                let broken = call.map_or_else(|| Json::parse(&text).is_err(), |call| call.invalid_arguments.is_some());
                 let is_object = self.item.arguments.map(|raw| raw.get()).filter(|raw| raw.starts_with('{'));
                 if let Some(object) = is_object {
                     return Some(Cow::Borrowed(object));

@@ -217,6 +217,33 @@ fn the_other_calls_of_the_client_keep_their_type() {
     assert_eq!(made.arguments.to_value(), json!({"server_label": "bank", "name": "pay", "arguments": "{\"sum\":1}"}));
 }
 
+#[test]
+fn a_computer_may_be_told_several_things_at_once() {
+    let call = item("computer_call", "cu_1", json!({"call_id": "c1", "actions": [{"type": "screenshot"}]}));
+    let decoded = stream(&[done(0, call), completed(json!([]))]);
+    assert_eq!(calls(&decoded)[0].arguments.to_value(), json!({"actions": [{"type": "screenshot"}]}));
+}
+
+#[test]
+fn withheld_reasoning_is_a_warning() {
+    let removed = |reason: &str| json!({"id": "rs_1", "action": "removed", "type": "reasoning", "reason": reason});
+    let mut end = completed(json!([message("Hello.")]));
+    end["response"]["input_transformations"] = json!([removed("prefix_mismatch"), removed("model_mismatch")]);
+    let decoded = stream(&[end]);
+    let warnings: Vec<_> = decoded
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            ModelEvent::Warning(warning) => Some(warning),
+            _ => None,
+        })
+        .collect();
+    let [warning] = warnings.try_into().unwrap();
+    assert_eq!(&*warning.code, "input_withheld");
+    assert!(warning.text.contains("2 items") && warning.text.contains("`prefix_mismatch`"), "{}", warning.text);
+    assert_eq!(decoded.response().text(), "Hello.");
+}
+
 fn hosted(decoded: &Decoded) -> Vec<(String, String, HostedOutcome)> {
     let calls = decoded.message().parts.iter().filter_map(|part| match part {
         AssistantPart::Hosted(call) => {

@@ -158,14 +158,15 @@ proptest! {
         let mut before = text(&request);
         let mut known = HashSet::new();
         for (at, step) in steps.iter().enumerate() {
-            // A call of a tool that nothing has loaded yet makes a layer declare it, which is another set of tools.
+            // A call of a tool that nothing loads makes a layer declare it, which is another set of tools.
             if let StepOf::Turn { calls, .. } = step {
-                let unknown = |call: &CallOf| matches!(call, CallOf::Call { name, .. } if NAMES[*name] != "read" && !known.contains(name));
+                let unknown = |call: &CallOf| matches!(call, CallOf::Call { name, guessed: false } if NAMES[*name] != "read" && !known.contains(name));
                 if calls.iter().any(unknown) {
                     continue;
                 }
                 known.extend(calls.iter().flat_map(|call| match call {
                     CallOf::Search { names, .. } => names.clone(),
+                    CallOf::Call { name, guessed: true } => vec![*name],
                     CallOf::Call { .. } => Vec::new(),
                 }));
             }

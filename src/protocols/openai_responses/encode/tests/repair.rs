@@ -70,6 +70,9 @@ fn broken_arguments_are_replaced_by_an_object() {
     assert_eq!(with(json!(null)), json!("{}"));
     assert_eq!(with(json!({"a": 1})), json!("{\"a\":1}"));
     assert_eq!(with(json!("{ \"a\": 1 }")), json!("{ \"a\": 1 }"));
+    let mut unknown = call_item("c1", "read");
+    unknown["arguments"] = json!("{\"a\":");
+    assert_eq!(items(vec![], &[unknown], vec![])[0]["arguments"], json!("{}"));
     let searching = |arguments: Value, parsed: ToolCall| {
         let mut item = search_item("s1");
         item["arguments"] = arguments;
