@@ -20,7 +20,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use tower_genai_core::{AssistantMessage, Error, ModelEvent, ModelRequest, Usage};
+use tower_genai_core::{AssistantMessage, DeferralMode, Error, ModelEvent, ModelRequest, Usage};
 
 pub use capabilities::{CacheLifetime, Capabilities, ThinkingStyle};
 
@@ -84,7 +84,12 @@ pub trait Protocol {
         HeaderMap::new()
     }
 
-    /// Writes a request whose deferral is lowered.
+    /// The modes of deferral that the wire can carry.
+    fn deferral_modes(&self) -> &'static [DeferralMode] {
+        &[DeferralMode::Append]
+    }
+
+    /// Writes a request whose deferral is lowered to one of [`deferral_modes`](Self::deferral_modes).
     ///
     /// # Errors
     ///

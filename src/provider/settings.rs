@@ -71,6 +71,7 @@ impl<P: Protocol> Settings<P> {
             request.deferral = Deferral::Wanted(self.capabilities.deferral);
         }
         self.lowering.lower(request)?;
+        request.deferral.lowered_to(self.protocol.deferral_modes())?;
         for (field, value) in &self.extra_body {
             request.extra_body.entry(field.clone()).or_insert_with(|| value.clone());
         }

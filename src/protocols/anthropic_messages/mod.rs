@@ -7,7 +7,7 @@ mod error;
 use std::{collections::HashMap, sync::Arc};
 
 use http::{HeaderMap, HeaderValue, StatusCode, header::HeaderName};
-use tower_genai_core::{Cache, Error, Identity, ModelRequest, ToolName};
+use tower_genai_core::{Cache, DeferralMode, Error, Identity, ModelRequest, ToolName};
 
 pub use decode::Decoder;
 
@@ -61,6 +61,10 @@ impl Protocol for AnthropicMessages {
 
     fn headers(&self) -> HeaderMap {
         HeaderMap::from_iter([(VERSION, self.version.clone())])
+    }
+
+    fn deferral_modes(&self) -> &'static [DeferralMode] {
+        &[DeferralMode::Reference, DeferralMode::Append, DeferralMode::Hosted]
     }
 
     fn encode(&self, request: &ModelRequest, target: &Target, capabilities: &Capabilities) -> Result<Encoded<Context>, Error> {

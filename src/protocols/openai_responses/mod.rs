@@ -41,7 +41,7 @@ mod item;
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
-use tower_genai_core::{Cache, Error, Identity, ModelRequest, ToolName};
+use tower_genai_core::{Cache, DeferralMode, Error, Identity, ModelRequest, ToolName};
 
 use super::{Capabilities, Encoded, Paused, Protocol, Target, wire_names::WireNames};
 use encode::tools::WireTools;
@@ -87,6 +87,10 @@ impl Protocol for OpenAiResponses {
 
     fn path(&self, _: &Target) -> String {
         "/responses".to_owned()
+    }
+
+    fn deferral_modes(&self) -> &'static [DeferralMode] {
+        &[DeferralMode::SearchOutput, DeferralMode::Append, DeferralMode::Hosted]
     }
 
     fn encode(&self, request: &ModelRequest, target: &Target, capabilities: &Capabilities) -> Result<Encoded<Context>, Error> {

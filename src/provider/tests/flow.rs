@@ -80,9 +80,13 @@ async fn deferral_is_lowered_where_no_layer_did_it() {
     let mut wanted = hello().tools(tools());
     wanted.deferral = Deferral::Wanted(DeferralMode::Append);
     run(&mut provider, wanted).await;
-    provider.capabilities_mut().deferral = DeferralMode::SearchOutput;
-    assert_eq!(provider.deferral(), DeferralMode::SearchOutput);
+    provider.capabilities_mut().deferral = DeferralMode::Append;
+    assert_eq!(provider.deferral(), DeferralMode::Append);
     run(&mut provider, hello().tools(tools())).await;
+    let mut foreign = hello().tools(tools());
+    foreign.deferral = Deferral::Wanted(DeferralMode::SearchOutput);
+    let error = provider.clone().complete(foreign).await.unwrap_err();
+    assert!(error.to_string().contains("provider.deferral()"), "a mode of another wire: {error}");
     let sent: Vec<_> = http.sent().iter().map(|body| body["tools"].clone()).collect();
     assert_eq!(sent, [json!(["hidden", "search"]), json!(["search"]), json!(["search"])]);
 }

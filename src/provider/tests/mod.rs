@@ -30,8 +30,8 @@ use http_body::Frame;
 use http_body_util::StreamBody;
 use serde_json::{Value, json};
 use tower_genai_core::{
-    AssistantMessage, AssistantPart, BoxError, Delta, Error, ErrorKind, Message, ModelEvent, ModelRequest, ProviderError, Response, Stop,
-    StopReason, ToolCall,
+    AssistantMessage, AssistantPart, BoxError, DeferralMode, Delta, Error, ErrorKind, Message, ModelEvent, ModelRequest, ProviderError,
+    Response, Stop, StopReason, ToolCall,
 };
 use tower_service::Service;
 
@@ -61,6 +61,10 @@ impl Protocol for Plain {
 
     fn headers(&self) -> HeaderMap {
         [("x-version", "1"), ("x-flags", "0")].map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).into_iter().collect()
+    }
+
+    fn deferral_modes(&self) -> &'static [DeferralMode] {
+        &[DeferralMode::Reference, DeferralMode::Append]
     }
 
     fn encode(&self, request: &ModelRequest, target: &Target, _: &Capabilities) -> Result<Encoded<String>, Error> {
