@@ -52,6 +52,8 @@ mod error;
 mod event;
 pub mod guidance;
 mod json;
+#[cfg(feature = "limits")]
+pub mod limits;
 mod message;
 mod refuse;
 mod request;
