@@ -128,7 +128,7 @@ macro_rules! contract {
     };
 }
 
-fn tokio_test_ready<E: std::fmt::Debug>(poll: std::task::Poll<Result<(), E>>) {
+fn assert_ready<E: std::fmt::Debug>(poll: std::task::Poll<Result<(), E>>) {
     assert!(matches!(poll, std::task::Poll::Ready(Ok(()))), "{poll:?}");
 }
 
