@@ -9,12 +9,15 @@
 
 #[path = "support/harness.rs"]
 mod harness;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{convert::Infallible, future::ready, hint::black_box, time::Duration};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::FutureExt;
-use harness::{call, drain, request, stack, tools};
+use harness::{call, drain, stack};
+use requests::{request, tools};
 use tower::{Layer, Service, service_fn};
 use tower_genai::{
     BoxModelService, DeferralMode, ModelServiceExt, deferred_tools::DeferredToolsLayer, server_tools::ServerToolsLayer, testing::NoopModel,
@@ -43,7 +46,7 @@ fn quick<'a>(criterion: &'a mut Criterion, name: &str) -> criterion::BenchmarkGr
 }
 
 /// A request through a layer: the call and its future. The clone that it consumes and the dropping of the stream are not measured.
-fn requests(criterion: &mut Criterion) {
+fn per_request(criterion: &mut Criterion) {
     let mut group = quick(criterion, "request");
     for (tool_count, message_count) in SIZES {
         let request = request(&tools(tool_count), message_count);
@@ -84,7 +87,7 @@ fn yardstick(criterion: &mut Criterion) {
 }
 
 /// A stream of events through a layer; the throughput is in events.
-fn events(criterion: &mut Criterion) {
+fn per_event(criterion: &mut Criterion) {
     let mut group = quick(criterion, "events");
     group.throughput(Throughput::Elements(EVENTS as u64));
     let request = request(&tools(10), 1);
@@ -131,5 +134,5 @@ fn allocations(_: &mut Criterion) {
     for_each_layer!(run);
 }
 
-criterion_group!(benches, requests, yardstick, events, allocations);
+criterion_group!(benches, per_request, yardstick, per_event, allocations);
 criterion_main!(benches);

@@ -1,4 +1,4 @@
-//! What the benches share, and what a bench of your own layer needs: a request of a size, one call, one stream.
+//! What a bench of a layer needs: one call of a service, one stream read to its end, and the stack to compare with.
 
 use std::{hint::black_box, pin::pin};
 
@@ -8,34 +8,9 @@ use tower::{
     layer::util::{Identity, Stack},
 };
 use tower_genai::{
-    Conversation, DeferralMode, Error, Json, Message, ModelEvent, ModelRequest, ToolDefinition, ToolSet,
-    deferred_tools::DeferredToolsLayer, server_tools::ServerToolsLayer, tool_guidelines::ToolGuidelinesLayer, tool_search::ToolSearchLayer,
+    DeferralMode, Error, ModelEvent, ModelRequest, deferred_tools::DeferredToolsLayer, server_tools::ServerToolsLayer,
+    tool_guidelines::ToolGuidelinesLayer, tool_search::ToolSearchLayer,
 };
-
-/// A set of so many tools, nine of ten deferred.
-pub(crate) fn tools(count: usize) -> ToolSet {
-    let parameters =
-        Json::parse(r#"{"type":"object","properties":{"path":{"type":"string","description":"Where it is"}},"required":["path"]}"#);
-    let parameters = parameters.unwrap_or_default();
-    let tool = |number: usize| {
-        ToolDefinition::new(format!("tool_{number}"))
-            .description(format!("Does the thing with number {number}"))
-            .parameters(parameters.clone())
-            .snippet(format!("tool_{number}(path)"))
-            .guideline("Say why.")
-            .deferred(number % 10 != 0)
-    };
-    ToolSet::new((0..count).map(tool)).unwrap_or_default()
-}
-
-/// A request with these tools and so many messages.
-pub(crate) fn request(tools: &ToolSet, messages: usize) -> ModelRequest {
-    let turns = (0..messages).map(|number| match number % 2 {
-        0 => Message::user(format!("question {number}")),
-        _ => Message::assistant(format!("answer {number}")),
-    });
-    ModelRequest::new().system("You are a bench.").messages(Conversation::from_iter(turns)).tools(tools.clone())
-}
 
 type Four = Stack<DeferredToolsLayer, Stack<ToolGuidelinesLayer, Stack<ToolSearchLayer, Stack<ServerToolsLayer, Identity>>>>;
 
