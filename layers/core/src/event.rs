@@ -88,6 +88,7 @@ impl ModelEvent {
 
 /// A piece of text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Delta {
     /// Ordinal of the message.
     pub message: u32,
@@ -95,8 +96,16 @@ pub struct Delta {
     pub text: String,
 }
 
+impl Delta {
+    /// A piece of the message with this ordinal.
+    pub fn new(message: u32, text: impl Into<String>) -> Self {
+        Self { message, text: text.into() }
+    }
+}
+
 /// Which hosted call an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Hosted {
     /// Ordinal of the message.
     pub message: u32,
@@ -104,6 +113,13 @@ pub struct Hosted {
     pub id: Arc<str>,
     /// The name of the tool, such as `web_search`.
     pub name: Arc<str>,
+}
+
+impl Hosted {
+    /// A call in the message with this ordinal.
+    pub fn new(message: u32, id: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        Self { message, id: id.into(), name: name.into() }
+    }
 }
 
 /// What one search did.
@@ -138,7 +154,9 @@ pub struct SearchHit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Warning {
-    /// One snake_case word, stable over versions, such as `search_never_used`.
+    /// One snake_case word, stable over versions: `search_never_used` (deferred tools were sent for several turns and never searched),
+    /// `record_unavailable` (the record of a session could not be read), `input_withheld` (the provider kept something of the request
+    /// from the model).
     pub code: Arc<str>,
     /// What happened and what to change.
     pub text: Arc<str>,
@@ -152,7 +170,7 @@ impl Warning {
 }
 
 /// The end of a model call.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Response {
