@@ -1,6 +1,6 @@
 //! What a model call gives back.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -297,6 +297,32 @@ pub enum StopReason {
     Other,
 }
 
+impl StopReason {
+    /// The reason as one snake_case word, for metrics and programs; also its JSON form.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::Refusal => "refusal",
+            Self::ContentFilter => "content_filter",
+            Self::ContextWindow => "context_window",
+            Self::Pause => "pause",
+            Self::Compaction => "compaction",
+            Self::SearchLimit => "search_limit",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Tokens. `None` is "not reported", which is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -349,6 +375,16 @@ mod tests {
         let mut usage = Usage { input_tokens: Some(1), ..Usage::default() };
         usage.add(&Usage { input_tokens: Some(2), output_tokens: Some(0), ..Usage::default() });
         assert_eq!(usage, Usage { input_tokens: Some(3), output_tokens: Some(0), ..Usage::default() });
+    }
+
+    #[test]
+    fn reasons_are_the_words_of_their_json_form() {
+        use StopReason::*;
+        for reason in
+            [EndTurn, ToolUse, MaxTokens, StopSequence, Refusal, ContentFilter, ContextWindow, Pause, Compaction, SearchLimit, Other]
+        {
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.to_string());
+        }
     }
 
     #[test]
