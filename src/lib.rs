@@ -49,6 +49,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice))]
 
+pub mod docs;
 #[cfg(feature = "provider")]
 pub mod protocols;
 #[cfg(feature = "provider")]
