@@ -43,22 +43,30 @@
 //! |---|---|---|
 //! | `anthropic`, `openai` | yes | the providers |
 //! | `server-tools`, `tool-search`, `tool-guidelines`, `deferred-tools` | yes | the layers; only `tool-search` brings tantivy |
+//! | `limits` | yes | limits that hold until a stream ends |
+//! | `util` | yes | the layers as methods of tower's `ServiceBuilder` |
 //! | `rustls` | yes | TLS for reqwest |
 //! | `native-tls` | no | the system's TLS instead |
 //! | `testing` | no | doubles for tests and benches of your own stacks |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice))]
 
+#[cfg(feature = "util")]
+mod builder;
 pub mod docs;
 #[cfg(feature = "provider")]
 pub mod protocols;
 #[cfg(feature = "provider")]
 pub mod provider;
+#[cfg(all(feature = "provider", feature = "tool-search", feature = "tool-guidelines", feature = "deferred-tools"))]
+pub mod stacks;
 #[cfg(feature = "provider")]
 mod telemetry;
 #[cfg(feature = "provider")]
 pub mod transport;
 
+#[cfg(feature = "util")]
+pub use builder::ServiceBuilderExt;
 pub use tower_genai_core::*;
 #[cfg(feature = "deferred-tools")]
 pub use tower_genai_deferred_tools as deferred_tools;

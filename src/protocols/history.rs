@@ -29,8 +29,6 @@ pub(crate) struct Turn<'a> {
     pub(crate) message: &'a AssistantMessage,
     /// An answer for every call and search, in the order of the calls.
     pub(crate) answers: Vec<Answer<'a>>,
-    /// Whether nothing of the dialogue follows.
-    pub(crate) is_last: bool,
 }
 
 /// A call and its answer.
@@ -80,7 +78,6 @@ pub(crate) fn entries(messages: &Conversation, max_call_id: usize) -> Vec<Entry<
     }
     let mut used: HashSet<String> = HashSet::new();
     let mut taken: HashSet<usize> = HashSet::new();
-    let last = messages.len().saturating_sub(1);
     let mut entries = Vec::with_capacity(messages.len());
     for (index, message) in messages.iter().enumerate() {
         match &**message {
@@ -104,7 +101,7 @@ pub(crate) fn entries(messages: &Conversation, max_call_id: usize) -> Vec<Entry<
                         Answer { call, is_search, id: unique_id(&call.id, max_call_id, &mut used), result }
                     })
                     .collect();
-                entries.push(Entry::Turn(Turn { index, message, answers, is_last: index == last }));
+                entries.push(Entry::Turn(Turn { index, message, answers }));
             }
             // Answers stand with their calls. Message is non-exhaustive: later kinds have no form on a wire.
             _ => {}

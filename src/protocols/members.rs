@@ -53,6 +53,7 @@ impl<'a> Members<'a> {
     }
 
     /// The object with one member set, in its place or as the last.
+    #[cfg(feature = "anthropic")]
     pub(super) fn with(&self, key: &str, value: &str) -> String {
         let mut out = String::from("{");
         let is_new = self.get(key).is_none();
@@ -70,6 +71,7 @@ impl<'a> Members<'a> {
     }
 
     /// A member that is a string.
+    #[cfg(feature = "anthropic")]
     pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
         serde_json::from_str(self.get(key)?).ok().map(|Text(text)| text)
     }

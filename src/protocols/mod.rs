@@ -6,10 +6,11 @@
 #[cfg(feature = "anthropic")]
 pub mod anthropic_messages;
 mod capabilities;
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod history;
 #[cfg(feature = "openai")]
 mod lenient;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod members;
 #[cfg(feature = "openai")]
 pub mod openai_responses;

@@ -17,33 +17,19 @@
 //! ```
 //! use bytes::Bytes;
 //! use http_body_util::Full;
-//! use tower_genai::{Error, ErrorKind, ModelRequest, ModelServiceExt, protocols::Capabilities, provider::Provider};
-//! # use tower_genai::{ModelEvent, protocols::{Decode, Encoded, Paused, Protocol, Target}};
-//! # use std::collections::VecDeque;
-//! # #[derive(Clone)] struct Echo; struct Never;
-//! # impl Decode for Never {
-//! #     fn push(&mut self, _: &str, _: &mut VecDeque<ModelEvent>) -> Result<(), Error> { Ok(()) }
-//! #     fn whole(&mut self, _: &[u8], _: &mut VecDeque<ModelEvent>) -> Result<(), Error> { Ok(()) }
-//! #     fn is_done(&self) -> bool { false }
-//! # }
-//! # impl Protocol for Echo {
-//! #     const NAME: &'static str = "echo"; type Context = (); type Decoder = Never;
-//! #     fn path(&self, _: &Target) -> String { "/v1/echo".into() }
-//! #     fn encode(&self, _: &ModelRequest, _: &Target, _: &Capabilities) -> Result<Encoded<()>, Error> {
-//! #         Ok(Encoded { body: Bytes::new(), headers: Default::default(), context: () })
-//! #     }
-//! #     fn decoder(&self, _: (), _: &Target, _: Option<Paused>) -> Never { Never }
-//! #     fn error(&self, _: http::StatusCode, _: &http::HeaderMap, _: &[u8]) -> Error { Error::new(ErrorKind::Overloaded, "busy") }
-//! # }
+//! use tower_genai::{Error, ErrorKind, ModelRequest, ModelServiceExt};
 //!
+//! # #[cfg(not(feature = "anthropic"))] fn main() {}
+//! # #[cfg(feature = "anthropic")]
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Error> {
+//! use tower_genai::provider::Anthropic;
+//!
 //! let http = tower::service_fn(|request: http::Request<Bytes>| async move {
-//!     assert_eq!(request.uri(), "https://example.com/v1/echo");
+//!     assert_eq!(request.uri(), "https://api.anthropic.com/v1/messages");
 //!     http::Response::builder().status(529).header("retry-after", "2").body(Full::new(Bytes::new()))
 //! });
-//! let provider = Provider::for_protocol(Echo, Capabilities::anthropic(), "https://example.com", "key", "a-model")?.http(http);
-//! let error = provider.complete(ModelRequest::new().user("hi")).await.unwrap_err();
+//! let error = Anthropic::new("key", "a-model").http(http).complete(ModelRequest::new().user("hi")).await.unwrap_err();
 //! assert_eq!((error.kind(), error.retry_after().unwrap().as_secs()), (ErrorKind::Overloaded, 2));
 //! # Ok(())
 //! # }

@@ -58,12 +58,6 @@ impl Deferral {
     }
 }
 
-/// Says that the search tool in a request is a layer's own, so that it may be taken back where the provider searches itself.
-///
-/// A layer that adds a search tool puts this into [`ModelRequest::extensions`].
-#[derive(Clone, Copy, Debug)]
-pub struct LayerSearch;
-
 /// Works out the deferral of requests for one mode. Clones share a cache of derived tool sets.
 ///
 /// With an unchanged tool set and no loaded definitions the cost does not depend on the number of tools or messages.
@@ -287,7 +281,7 @@ fn settle_hosted_search(request: &mut ModelRequest) -> Result<(), Error> {
         return Ok(());
     }
     let Some(search) = request.tools.search_tool() else { return Ok(()) };
-    if request.extensions.get::<LayerSearch>().is_none() {
+    if !request.search_is_a_layers {
         return Err(Error::invalid(format!(
             "tool `{}` is a client search, and the server tools hold the provider's own tool search; declare one of the two",
             search.name
@@ -476,7 +470,7 @@ mod tests {
         let both = || with_hosted(vec![deferred("d"), eager("e"), search()]);
         assert!(Lowering::new(Reference).lower(&mut both()).unwrap_err().to_string().contains("`tool_search`"));
         let mut of_a_layer = both();
-        of_a_layer.extensions.insert(LayerSearch);
+        of_a_layer.search_is_a_layers = true;
         assert_eq!(shown(of_a_layer.clone(), Reference), ["[d]", "e"]);
         of_a_layer.server_tools.clear();
         Lowering::new(Reference).lower(&mut of_a_layer).unwrap();

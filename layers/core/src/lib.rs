@@ -68,7 +68,7 @@ mod wire_name;
 
 pub use cache::Cache;
 pub use conversation::{Conversation, Load};
-pub use deferral::{DEFAULT_MAX_DEFINITION_BYTES, Deferral, DeferralMode, LayerSearch, Lowering};
+pub use deferral::{DEFAULT_MAX_DEFINITION_BYTES, Deferral, DeferralMode, Lowering};
 pub use error::{BoxError, Error, ErrorKind, ProviderError};
 pub use event::{Delta, Hosted, ModelEvent, Response, SearchHit, SearchReport, Stop, StopReason, Usage, Warning};
 pub use json::Json;

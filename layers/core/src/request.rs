@@ -8,8 +8,8 @@ use crate::{Conversation, Deferral, Error, Json, Message, ServerTool, ToolName, 
 
 /// One call of a model.
 ///
-/// Layers edit the request they are given; a provider encodes it. Everything but [`extensions`](Self::extensions) is
-/// part of its JSON form, in which only what differs from the default appears.
+/// Layers edit the request they are given; a provider encodes it. Everything but what layers leave for each other is part of
+/// its JSON form, in which only what differs from the default appears.
 ///
 /// ```
 /// use tower_genai_core::{ModelRequest, ToolDefinition, ToolSet};
@@ -80,6 +80,10 @@ pub struct ModelRequest {
     /// How far the deferral of tools has been worked out.
     #[serde(skip_serializing_if = "is_default")]
     pub deferral: Deferral,
+    /// Says that the search tool among the tools is a layer's own: another one of its kind leaves the request alone, and it is taken back where the
+    /// provider searches by itself.
+    #[serde(skip)]
+    pub search_is_a_layers: bool,
     /// Values that layers leave for each other.
     #[serde(skip)]
     pub extensions: http::Extensions,

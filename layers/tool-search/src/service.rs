@@ -5,7 +5,7 @@ use std::{
 
 use futures_core::Stream;
 use tower_genai_core::{
-    AssistantPart, Deferral, DeferralMode, Error, LayerSearch, Lowering, Message, ModelEvent, ModelRequest, ServerTool, ToolName,
+    AssistantPart, Deferral, DeferralMode, Error, Lowering, Message, ModelEvent, ModelRequest, ServerTool, ToolName,
     rounds::{BoxFuture, RoundsFuture, RoundsStream},
 };
 use tower_service::Service;
@@ -56,7 +56,7 @@ impl<S> ToolSearch<S> {
     /// Adds the search tool and the catalogue. `None` where there is nothing for this layer to do.
     fn activate<Req: AsMut<ModelRequest> + Clone>(&self, mut request: Req) -> Result<(Option<Active<Req>>, Option<Req>), Error> {
         let model = request.as_mut();
-        let searched_elsewhere = model.extensions.get::<LayerSearch>().is_some()
+        let searched_elsewhere = model.search_is_a_layers
             || matches!(model.deferral, Deferral::Lowered(_))
             || model.server_tools.iter().any(ServerTool::is_tool_search);
         let is_deferring = model.tools.deferred_len() > 0 && !searched_elsewhere;
@@ -72,7 +72,7 @@ impl<S> ToolSearch<S> {
             {
                 model.system.push(text.clone());
             }
-            model.extensions.insert(LayerSearch);
+            model.search_is_a_layers = true;
             let messages = &model.messages;
             unused = messages.user_messages() == 3 && messages.searches() == 0 && messages.all_loads().is_empty() && ends_with_user(model);
             prepared = Some(set);

@@ -6,9 +6,9 @@ use std::{sync::Arc, time::Duration};
 use futures_util::StreamExt;
 use tower::{Layer, ServiceBuilder, ServiceExt};
 use tower_genai_core::{
-    AssistantMessage, AssistantPart, Conversation, Deferral, DeferralMode, Error, ErrorKind, HostedCall, Json, LayerSearch, Message,
-    ModelEvent, ModelRequest, ModelServiceExt, Response, SearchResult, ServerTool, Stop, StopReason, ToolCall, ToolChoice, ToolDefinition,
-    ToolKind, ToolName, ToolResult, ToolSet, Usage,
+    AssistantMessage, AssistantPart, Conversation, Deferral, DeferralMode, Error, ErrorKind, HostedCall, Json, Message, ModelEvent,
+    ModelRequest, ModelServiceExt, Response, SearchResult, ServerTool, Stop, StopReason, ToolCall, ToolChoice, ToolDefinition, ToolKind,
+    ToolName, ToolResult, ToolSet, Usage,
     testing::{EventRecorder, ReadinessProbe, ScriptedModel},
 };
 use tower_genai_tool_search::{CatalogPlacement, MemoryRecord, RecordKey, SessionRecord, ToolSearchLayer};
@@ -553,8 +553,8 @@ async fn history_and_rounds_share_one_store() {
 async fn a_callers_request_is_marked_for_inner_layers_only() {
     let request = request();
     let (_, model) = run(ToolSearchLayer::new(), vec![vec![text("ok")]], request.clone()).await;
-    assert!(model.requests()[0].extensions.get::<LayerSearch>().is_some());
-    assert!(request.extensions.get::<LayerSearch>().is_none());
+    assert!(model.requests()[0].search_is_a_layers);
+    assert!(!request.search_is_a_layers);
     assert_eq!(Stop::new(StopReason::EndTurn).reason, StopReason::default());
 }
 

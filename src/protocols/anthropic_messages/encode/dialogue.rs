@@ -278,10 +278,15 @@ impl<'a> Layout<'_, 'a> {
         }
     }
 
+    /// Whether nothing of the dialogue follows, not even an answer.
+    fn is_last(&self, turn: &Turn<'_>) -> bool {
+        turn.index + 1 == self.request.messages.len()
+    }
+
     fn items(&mut self, turn: &Turn<'_>, items: &[Item<'_>]) {
         // A message may not end with reasoning, as one does that was cut short. What is resumed goes back as it is.
         let is_content = |item: &Item<'_>| !matches!(item.kind, ItemKind::Thinking { .. } | ItemKind::Container { .. } | ItemKind::Blank);
-        let is_resumed = self.resumes && turn.is_last;
+        let is_resumed = self.resumes && self.is_last(turn);
         let end = if is_resumed { items.len() } else { items.iter().rposition(is_content).map_or(0, |last| last + 1) };
         let mut answers = turn.answers.iter();
         for item in items.iter().take(end) {
@@ -315,7 +320,7 @@ impl<'a> Layout<'_, 'a> {
             let text = format!("Summary of the conversation so far:\n\n{summary}");
             self.dialogue.push(Role::User, BlockKind::Plain, |out| write_text(out, &text));
         }
-        let is_prefill = turn.is_last && turn.answers.is_empty();
+        let is_prefill = self.is_last(turn) && turn.answers.is_empty();
         let parts = &turn.message.parts;
         let mut answers = turn.answers.iter();
         for (at, part) in parts.iter().enumerate() {

@@ -115,7 +115,7 @@ pub(super) fn plan<'a>(
             // The endpoint takes an unresolved call only with its tool.
             left_out.extend(open.extract_if(.., |(_, can_run)| !*can_run).map(|(id, _)| id));
         }
-        let goes_on = !turn.answers.is_empty() || next_is_turn || resumes && turn.is_last;
+        let goes_on = !turn.answers.is_empty() || next_is_turn || resumes && at + 1 == entries.len();
         if !goes_on {
             left_out.extend(open.drain(..).map(|(id, _)| id));
         }
