@@ -54,6 +54,7 @@
 
 #[cfg(feature = "util")]
 mod builder;
+pub mod docs;
 #[cfg(feature = "provider")]
 pub mod protocols;
 #[cfg(feature = "provider")]
