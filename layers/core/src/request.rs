@@ -83,7 +83,7 @@ pub struct ModelRequest {
     /// Says that the search tool among the tools is a layer's own: another one of its kind leaves the request alone, and it is taken back where the
     /// provider searches by itself.
     #[serde(skip)]
-    pub search_is_a_layers: bool,
+    pub layer_search: bool,
     /// Values that layers leave for each other.
     #[serde(skip)]
     pub extensions: http::Extensions,
