@@ -104,7 +104,8 @@ impl Slot {
 
     /// Learns what the item is, and announces a call.
     pub(super) fn open(&mut self, item: &Item<'_>, context: &Context, events: &mut VecDeque<ModelEvent>) {
-        let announced = mem::replace(&mut self.opened, true);
+        // What turns out to be of another kind was not announced as what it is.
+        let announced = mem::replace(&mut self.opened, true) && *self.kind == *item.kind;
         self.id = (*item.id).into();
         self.role = item.role();
         if *self.kind != *item.kind {
