@@ -42,6 +42,7 @@
 //! | feature | default | |
 //! |---|---|---|
 //! | `anthropic`, `openai` | yes | the providers |
+//! | `provider` | with either | the HTTP flow alone, for a protocol of your own |
 //! | `server-tools`, `tool-search`, `tool-guidelines`, `deferred-tools` | yes | the layers; only `tool-search` brings tantivy |
 //! | `limits` | yes | limits that hold until a stream ends |
 //! | `util` | yes | the layers as methods of tower's `ServiceBuilder` |

@@ -53,7 +53,7 @@ impl CallSpan {
         if span.is_disabled() {
             return;
         }
-        let reason = response.stop.native.as_deref().map_or_else(|| format!("{:?}", response.stop.reason), str::to_owned);
+        let reason = response.stop.native.as_deref().unwrap_or(response.stop.reason.as_str());
         span.record("gen_ai.response.finish_reasons", tracing::field::debug([reason]));
         for (field, value) in [("gen_ai.response.model", &response.model), ("gen_ai.response.id", &response.id)] {
             if let Some(value) = value {

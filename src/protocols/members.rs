@@ -138,9 +138,15 @@ mod tests {
         let members = Members::of(r#"{"z":1.50,"a":{"b" : [1]},"\u0061\"":null}"#).unwrap();
         let shown: Vec<_> = members.0.iter().map(|(key, value)| (&**key, *value)).collect();
         assert_eq!(shown, [("z", "1.50"), ("a", r#"{"b" : [1]}"#), ("a\"", "null")]);
+        assert!(Members::of("[1]").is_none() && Members::of("{\"a\":").is_none());
+    }
+
+    #[cfg(feature = "anthropic")]
+    #[test]
+    fn a_member_is_set_in_its_place_or_as_the_last() {
+        let members = Members::of(r#"{"z":1.50,"a":{"b" : [1]},"\u0061\"":null}"#).unwrap();
         assert_eq!(members.with("a", "2"), r#"{"z":1.50,"a":2,"a\"":null}"#);
         assert_eq!(Members::of("{}").unwrap().with("new", "[]"), r#"{"new":[]}"#);
-        assert!(Members::of("[1]").is_none() && Members::of("{\"a\":").is_none());
     }
 
     #[test]

@@ -19,9 +19,6 @@ use crate::{protocols::Protocol, transport::Clock};
 /// How much of the body of an error is read.
 const MAX_BODY: usize = 64 * 1024;
 
-/// A longer wait than this is not waited for.
-const MAX_WAIT: Duration = Duration::from_secs(120);
-
 /// A response with a status other than 2xx, whose body is being read.
 #[derive(Debug)]
 pub(super) struct Refusal<B> {
@@ -92,7 +89,6 @@ fn with_hints(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
     let wait = announced_wait(headers);
     let conflict = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT);
     let retryable = match text("x-should-retry") {
-        _ if wait > Some(MAX_WAIT) => Some(false),
         Some("true") => Some(true),
         Some("false") => Some(false),
         _ => conflict.then_some(true),
@@ -180,9 +176,8 @@ mod tests {
         assert_eq!(hinted(400, &[("x-should-retry", "true")]), (true, none));
         assert_eq!(hinted(409, &[]), (true, none));
         assert_eq!(hinted(409, &[("x-should-retry", "false")]), (false, none));
-        let wait = |seconds| Some(Duration::from_secs(seconds));
-        assert_eq!(hinted(429, &[("retry-after", "120")]), (true, wait(120)));
-        assert_eq!(hinted(429, &[("retry-after", "121"), ("x-should-retry", "true")]), (false, wait(121)));
+        // How long is too long is the policy's decision.
+        assert_eq!(hinted(429, &[("retry-after", "600")]), (true, Some(Duration::from_secs(600))));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    ops::Range,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
@@ -50,6 +51,7 @@ struct Ledger {
 
 /// One definition that a message loaded.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Load {
     /// The definition as it was sent.
     pub definition: Arc<ToolDefinition>,
@@ -89,8 +91,8 @@ impl Conversation {
     }
 
     /// The messages, oldest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
-        (0..self.len).filter_map(|index| self.get(index))
+    pub fn iter(&self) -> ConversationIter<'_> {
+        ConversationIter { conversation: self, range: 0..self.len }
     }
 
     /// Appends a message.
@@ -210,6 +212,46 @@ impl Conversation {
     }
 }
 
+/// The messages of a [`Conversation`], oldest first.
+#[derive(Clone, Debug)]
+pub struct ConversationIter<'a> {
+    conversation: &'a Conversation,
+    range: Range<usize>,
+}
+
+impl<'a> Iterator for ConversationIter<'a> {
+    type Item = &'a Arc<Message>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.conversation.get(self.range.next()?)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.range.size_hint()
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Self::Item> {
+        self.conversation.get(self.range.nth(n)?)
+    }
+}
+
+impl DoubleEndedIterator for ConversationIter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.conversation.get(self.range.next_back()?)
+    }
+}
+
+impl ExactSizeIterator for ConversationIter<'_> {}
+
+impl<'a> IntoIterator for &'a Conversation {
+    type Item = &'a Arc<Message>;
+    type IntoIter = ConversationIter<'a>;
+
+    fn into_iter(self) -> ConversationIter<'a> {
+        self.iter()
+    }
+}
+
 const CHUNKS: usize = 28;
 const FIRST_CHUNK: usize = 8;
 
@@ -269,6 +311,8 @@ impl PartialEq for Conversation {
     }
 }
 
+impl Eq for Conversation {}
+
 impl<M: Into<Arc<Message>>> FromIterator<M> for Conversation {
     fn from_iter<I: IntoIterator<Item = M>>(messages: I) -> Self {
         let mut conversation = Self::new();
@@ -319,6 +363,14 @@ mod tests {
             assert_eq!((chunk, offset), next);
             next = if offset + 1 == size { (chunk + 1, 0) } else { (chunk, offset + 1) };
         }
+    }
+
+    #[test]
+    fn iterates_from_both_ends() {
+        let history = Conversation::from_iter(["a", "b", "c"].map(Message::user));
+        let mut iter = (&history).into_iter();
+        assert_eq!((iter.len(), iter.next_back()), (3, history.last()));
+        assert_eq!((iter.nth(1), iter.next(), iter.len()), (history.get(1), None, 0));
     }
 
     #[test]

@@ -281,7 +281,7 @@ fn settle_hosted_search(request: &mut ModelRequest) -> Result<(), Error> {
         return Ok(());
     }
     let Some(search) = request.tools.search_tool() else { return Ok(()) };
-    if !request.search_is_a_layers {
+    if !request.layer_search {
         return Err(Error::invalid(format!(
             "tool `{}` is a client search, and the server tools hold the provider's own tool search; declare one of the two",
             search.name
@@ -470,7 +470,7 @@ mod tests {
         let both = || with_hosted(vec![deferred("d"), eager("e"), search()]);
         assert!(Lowering::new(Reference).lower(&mut both()).unwrap_err().to_string().contains("`tool_search`"));
         let mut of_a_layer = both();
-        of_a_layer.search_is_a_layers = true;
+        of_a_layer.layer_search = true;
         assert_eq!(shown(of_a_layer.clone(), Reference), ["[d]", "e"]);
         of_a_layer.server_tools.clear();
         Lowering::new(Reference).lower(&mut of_a_layer).unwrap();

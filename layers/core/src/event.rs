@@ -1,6 +1,6 @@
 //! What a model call gives back.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,7 @@ impl ModelEvent {
 
 /// A piece of text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Delta {
     /// Ordinal of the message.
     pub message: u32,
@@ -95,8 +96,16 @@ pub struct Delta {
     pub text: String,
 }
 
+impl Delta {
+    /// A piece of the message with this ordinal.
+    pub fn new(message: u32, text: impl Into<String>) -> Self {
+        Self { message, text: text.into() }
+    }
+}
+
 /// Which hosted call an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Hosted {
     /// Ordinal of the message.
     pub message: u32,
@@ -104,6 +113,13 @@ pub struct Hosted {
     pub id: Arc<str>,
     /// The name of the tool, such as `web_search`.
     pub name: Arc<str>,
+}
+
+impl Hosted {
+    /// A call in the message with this ordinal.
+    pub fn new(message: u32, id: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        Self { message, id: id.into(), name: name.into() }
+    }
 }
 
 /// What one search did.
@@ -138,7 +154,9 @@ pub struct SearchHit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Warning {
-    /// One snake_case word, stable over versions, such as `search_never_used`.
+    /// One snake_case word, stable over versions: `search_never_used` (deferred tools were sent for several turns and never searched),
+    /// `record_unavailable` (the record of a session could not be read), `input_withheld` (the provider kept something of the request
+    /// from the model).
     pub code: Arc<str>,
     /// What happened and what to change.
     pub text: Arc<str>,
@@ -152,7 +170,7 @@ impl Warning {
 }
 
 /// The end of a model call.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Response {
@@ -279,6 +297,32 @@ pub enum StopReason {
     Other,
 }
 
+impl StopReason {
+    /// The reason as one snake_case word, for metrics and programs; also its JSON form.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::Refusal => "refusal",
+            Self::ContentFilter => "content_filter",
+            Self::ContextWindow => "context_window",
+            Self::Pause => "pause",
+            Self::Compaction => "compaction",
+            Self::SearchLimit => "search_limit",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Tokens. `None` is "not reported", which is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -331,6 +375,16 @@ mod tests {
         let mut usage = Usage { input_tokens: Some(1), ..Usage::default() };
         usage.add(&Usage { input_tokens: Some(2), output_tokens: Some(0), ..Usage::default() });
         assert_eq!(usage, Usage { input_tokens: Some(3), output_tokens: Some(0), ..Usage::default() });
+    }
+
+    #[test]
+    fn reasons_are_the_words_of_their_json_form() {
+        use StopReason::*;
+        for reason in
+            [EndTurn, ToolUse, MaxTokens, StopSequence, Refusal, ContentFilter, ContextWindow, Pause, Compaction, SearchLimit, Other]
+        {
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.to_string());
+        }
     }
 
     #[test]

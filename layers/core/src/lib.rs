@@ -67,7 +67,7 @@ mod tool_set;
 mod wire_name;
 
 pub use cache::Cache;
-pub use conversation::{Conversation, Load};
+pub use conversation::{Conversation, ConversationIter, Load};
 pub use deferral::{DEFAULT_MAX_DEFINITION_BYTES, Deferral, DeferralMode, Lowering};
 pub use error::{BoxError, Error, ErrorKind, ProviderError};
 pub use event::{Delta, Hosted, ModelEvent, Response, SearchHit, SearchReport, Stop, StopReason, Usage, Warning};
@@ -79,7 +79,7 @@ pub use message::{
 pub use refuse::ResponseFuture;
 pub use request::{Effort, ModelRequest, OutputFormat, Reasoning, Sampling, ToolChoice};
 pub use server_tool::ServerTool;
-pub use service::{BoxModelService, EventStream, ModelServiceExt, into_response};
+pub use service::{BoxModelService, Complete, EventStream, ModelServiceExt, ReadResponse, into_response};
 pub use tool::{ToolDefinition, ToolKind, ToolName};
 pub use tool_set::{Identity, ToolSet};
 pub use wire_name::{NameRules, wire_name};

@@ -18,7 +18,7 @@ use crate::{Json, ToolDefinition, ToolName};
 /// assert_eq!(short, message);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Message {
@@ -93,6 +93,21 @@ pub struct UserMessage {
     pub content: Vec<Content>,
 }
 
+impl UserMessage {
+    /// A message of several pieces; for one text there is [`Message::user`].
+    ///
+    /// ```
+    /// use tower_genai_core::{Content, Image, ModelRequest, UserMessage};
+    ///
+    /// let image = Image::Url { url: "https://example.com/cat.png".into(), media_type: None };
+    /// let request = ModelRequest::new().message(UserMessage::new([Content::text("What is this?"), Content::Image(image)]));
+    /// assert_eq!(request.messages.len(), 1);
+    /// ```
+    pub fn new(content: impl IntoIterator<Item = Content>) -> Self {
+        Self { content: content.into_iter().collect() }
+    }
+}
+
 /// A piece of a user message or of a tool's result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -159,7 +174,7 @@ fn text_or_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Conte
 }
 
 /// What the model said and asked for in one answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AssistantMessage {
     /// What every provider can be told.
@@ -211,7 +226,7 @@ impl AssistantMessage {
 }
 
 /// A piece of an assistant message, in neutral form.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AssistantPart {
@@ -256,7 +271,8 @@ pub struct ToolCall {
     /// The arguments: a JSON object, `{}` where the model sent none or broken ones.
     #[serde(default)]
     pub arguments: Json,
-    /// The arguments as sent, where they are not JSON. Such a call is answered with an error that the model can correct.
+    /// The arguments as sent, where they are not a JSON object. Do not run such a call: answer it with a [`ToolResult::error`], which the model
+    /// can correct.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_arguments: Option<Arc<str>>,
     /// The provider's type where it is not a plain function call, such as `custom_tool_call`.
@@ -316,9 +332,7 @@ impl HostedCall {
     pub fn new(id: impl Into<Arc<str>>, name: impl Into<Arc<str>>, call_type: impl Into<Arc<str>>) -> Self {
         Self { id: id.into(), name: name.into(), call_type: call_type.into(), input: None, outcome: HostedOutcome::Pending }
     }
-}
 
-impl HostedCall {
     /// Whether the provider searched deferred tools, and may have loaded some by itself.
     #[must_use]
     pub fn is_tool_search(&self) -> bool {

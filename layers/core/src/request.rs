@@ -83,7 +83,7 @@ pub struct ModelRequest {
     /// Says that the search tool among the tools is a layer's own: another one of its kind leaves the request alone, and it is taken back where the
     /// provider searches by itself.
     #[serde(skip)]
-    pub search_is_a_layers: bool,
+    pub layer_search: bool,
     /// Values that layers leave for each other.
     #[serde(skip)]
     pub extensions: http::Extensions,
@@ -165,9 +165,11 @@ impl ModelRequest {
         Ok(())
     }
 
+    /// Checks the server tools, for requests whose [`server_tools`](Self::server_tools) were changed in place.
+    ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidRequest`](crate::ErrorKind::InvalidRequest) when two server tools have the same key.
+    /// [`ErrorKind::InvalidRequest`](crate::ErrorKind::InvalidRequest) when two of them have the same key.
     pub fn validate_server_tools(&self) -> Result<(), Error> {
         for (index, tool) in self.server_tools.iter().enumerate() {
             if self.server_tools.iter().take(index).any(|present| present.key() == tool.key()) {
@@ -181,6 +183,13 @@ impl ModelRequest {
     #[must_use]
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.tool_choice = choice;
+        self
+    }
+
+    /// Sets whether the model may ask for several calls at once.
+    #[must_use]
+    pub fn parallel_tool_calls(mut self, parallel: bool) -> Self {
+        self.parallel_tool_calls = Some(parallel);
         self
     }
 
@@ -205,10 +214,45 @@ impl ModelRequest {
         self
     }
 
+    /// Adds a text at which the answer ends.
+    #[must_use]
+    pub fn stop_sequence(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.stop_sequences.push(text.into());
+        self
+    }
+
+    /// Sets how tokens are drawn.
+    #[must_use]
+    pub fn sampling(mut self, sampling: Sampling) -> Self {
+        self.sampling = sampling;
+        self
+    }
+
+    /// Adds a label for the provider's own records, or replaces it.
+    #[must_use]
+    pub fn metadata(mut self, key: impl Into<Arc<str>>, value: impl Into<Arc<str>>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Adds a field to the body that goes to the provider, or replaces it.
+    #[must_use]
+    pub fn extra_body(mut self, field: impl Into<Arc<str>>, value: impl Into<Json>) -> Self {
+        self.extra_body.insert(field.into(), value.into());
+        self
+    }
+
     /// Names the conversation that this request belongs to.
     #[must_use]
     pub fn session(mut self, session: impl Into<Arc<str>>) -> Self {
         self.session = Some(session.into());
+        self
+    }
+
+    /// Sets the key that routes requests with the same prefix to the same cache.
+    #[must_use]
+    pub fn cache_key(mut self, key: impl Into<Arc<str>>) -> Self {
+        self.cache_key = Some(key.into());
         self
     }
 
@@ -380,6 +424,42 @@ pub struct Sampling {
     pub presence_penalty: Option<f64>,
 }
 
+impl Sampling {
+    /// Nothing is said about it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the temperature.
+    #[must_use]
+    pub fn temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// Sets the probability that the tokens to draw from make up.
+    #[must_use]
+    pub fn top_p(mut self, probability: f64) -> Self {
+        self.top_p = Some(probability);
+        self
+    }
+
+    /// Sets how many tokens to draw from.
+    #[must_use]
+    pub fn top_k(mut self, tokens: u32) -> Self {
+        self.top_k = Some(tokens);
+        self
+    }
+
+    /// Sets the seed.
+    #[must_use]
+    pub fn seed(mut self, seed: i64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -403,13 +483,20 @@ mod tests {
             .tool_choice(ToolChoice::Tool("a".into()))
             .reasoning(Reasoning::effort(Effort::XHigh).summary(true))
             .output(OutputFormat::JsonSchema { name: "n".into(), schema: Json::empty_object(), strict: true })
-            .session("id");
-        request.extra_body.insert("top".into(), Json::parse("{\"b\":1.0}").unwrap());
+            .parallel_tool_calls(false)
+            .stop_sequence("END")
+            .sampling(Sampling::new().temperature(0.5).top_p(0.9).top_k(7).seed(1))
+            .metadata("user", "7")
+            .extra_body("top", Json::parse("{\"b\":1.0}").unwrap())
+            .session("id")
+            .cache_key("key");
         request.eager_tools.push("a".into());
         let value = serde_json::to_value(&request).unwrap();
         let restored: ModelRequest = serde_json::from_value(value.clone()).unwrap();
         assert_eq!(serde_json::to_value(&restored).unwrap(), value);
         assert_eq!(restored.extra_body, request.extra_body);
+        assert_eq!((restored.sampling, restored.metadata), (request.sampling, request.metadata));
+        assert_eq!(value["stop_sequences"][0], "END");
         assert_eq!(restored.tools.identity(), request.tools.identity());
     }
 

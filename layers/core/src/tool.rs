@@ -66,6 +66,12 @@ impl From<&str> for ToolName {
     }
 }
 
+impl From<Arc<str>> for ToolName {
+    fn from(name: Arc<str>) -> Self {
+        Self::new(name)
+    }
+}
+
 impl From<String> for ToolName {
     fn from(name: String) -> Self {
         Self::new(name)
@@ -93,16 +99,16 @@ impl ToolKind {
 /// One tool that the model may call.
 ///
 /// ```
-/// use tower_genai_core::{Json, ToolDefinition};
+/// use serde_json::json;
+/// use tower_genai_core::ToolDefinition;
 ///
 /// let tool = ToolDefinition::new("read_file")
 ///     .description("Read a text file")
-///     .parameters(Json::parse(r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#)?)
+///     .parameters(json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}))
 ///     .snippet("read_file(path)")
 ///     .guideline("Prefer it over a shell command.")
 ///     .deferred(true);
 /// assert!(tool.deferred);
-/// # Ok::<(), tower_genai_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -179,8 +185,8 @@ impl ToolDefinition {
 
     /// Sets the JSON Schema of the arguments.
     #[must_use]
-    pub fn parameters(mut self, parameters: Json) -> Self {
-        self.parameters = parameters;
+    pub fn parameters(mut self, parameters: impl Into<Json>) -> Self {
+        self.parameters = parameters.into();
         self
     }
 
@@ -200,8 +206,8 @@ impl ToolDefinition {
 
     /// Sets the JSON Schema of what the tool returns.
     #[must_use]
-    pub fn returns(mut self, schema: Json) -> Self {
-        self.returns = Some(schema);
+    pub fn returns(mut self, schema: impl Into<Json>) -> Self {
+        self.returns = Some(schema.into());
         self
     }
 

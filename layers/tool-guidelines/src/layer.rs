@@ -7,6 +7,7 @@ use crate::ToolGuidelines;
 
 /// Where guidance goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Placement {
     /// Into the system prompt, after the instructions that are there.
     #[default]

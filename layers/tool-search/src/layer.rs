@@ -7,13 +7,14 @@ use crate::{
     SessionRecord, ToolSearch,
     catalog::CatalogOptions,
     definition,
-    index::{Bm25, ToolIndex},
+    index::{Bm25, Bm25Error, IndexError, ToolIndex},
     prepared::Prepared,
     sessions::Sessions,
 };
 
 /// Where the list of searchable tools is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CatalogPlacement {
     /// At the end of the search tool's description, where it travels with the one tool that uses it.
     #[default]
@@ -64,7 +65,16 @@ pub(crate) struct Shared {
 
 /// How an index is made of a set of tools.
 ///
-/// Implemented for closures: `|tools: &ToolSet| ToolIndex::builder().ranker(..).build(documents(tools))`.
+/// Implemented for closures:
+///
+/// ```
+/// use tower_genai_core::ToolSet;
+/// use tower_genai_tool_search::{ToolSearchLayer, documents, index::{Bm25, ToolIndex}};
+///
+/// let ranker = Bm25::new(1.2, 0.5)?;
+/// let layer = ToolSearchLayer::new().index(move |tools: &ToolSet| Ok(ToolIndex::builder().ranker(ranker).build(documents(tools))?));
+/// # Ok::<(), tower_genai_core::Error>(())
+/// ```
 pub trait BuildIndex: Send + Sync {
     /// Builds the index; the ordinal of a tool is its place in the set.
     ///
@@ -77,6 +87,18 @@ pub trait BuildIndex: Send + Sync {
 impl<F: Fn(&ToolSet) -> Result<ToolIndex, Error> + Send + Sync> BuildIndex for F {
     fn build(&self, tools: &ToolSet) -> Result<ToolIndex, Error> {
         self(tools)
+    }
+}
+
+impl From<IndexError> for Error {
+    fn from(error: IndexError) -> Self {
+        Self::invalid(error.to_string()).with_source(error)
+    }
+}
+
+impl From<Bm25Error> for Error {
+    fn from(error: Bm25Error) -> Self {
+        Self::invalid(error.to_string()).with_source(error)
     }
 }
 

@@ -63,6 +63,71 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Around a service of your own
+//!
+//! The request only has to be `AsMut<ModelRequest>` and `Clone`, the service `Clone`, the response a stream of events. Errors convert both ways:
+//! `From<Error>` for what the layer refuses, into [`Error`](tower_genai_core::Error) for what a later round fails with, which is an item of the stream.
+//! A service that is not a provider of this library needs `DeferredToolsLayer::innermost` of the deferred tools layer directly around it.
+//!
+//! ```
+//! use tower::{ServiceBuilder, ServiceExt};
+//! use tower_genai_core::{Error, ErrorKind, ModelRequest, ModelServiceExt, testing::ScriptedModel};
+//! use tower_genai_tool_search::ToolSearchLayer;
+//!
+//! #[derive(Clone)]
+//! struct Tenanted {
+//!     tenant: u32,
+//!     model: ModelRequest,
+//! }
+//!
+//! impl AsMut<ModelRequest> for Tenanted {
+//!     fn as_mut(&mut self) -> &mut ModelRequest {
+//!         &mut self.model
+//!     }
+//! }
+//!
+//! #[derive(Debug)]
+//! enum Failure {
+//!     Model(Error),
+//!     UnknownTenant(u32),
+//! }
+//!
+//! impl From<Error> for Failure {
+//!     fn from(error: Error) -> Self {
+//!         Self::Model(error)
+//!     }
+//! }
+//!
+//! impl From<Failure> for Error {
+//!     fn from(failure: Failure) -> Self {
+//!         match failure {
+//!             Failure::Model(error) => error,
+//!             Failure::UnknownTenant(tenant) => Error::new(ErrorKind::Service, format!("tenant {tenant} is not known")),
+//!         }
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let provider = ScriptedModel::answering("Good day.");
+//! let service = tower::service_fn(move |request: Tenanted| {
+//!     let provider = provider.clone();
+//!     async move {
+//!         if request.tenant > 9 {
+//!             return Err(Failure::UnknownTenant(request.tenant));
+//!         }
+//!         Ok(provider.oneshot(request.model).await?)
+//!     }
+//! });
+//! let model = ServiceBuilder::new().layer(ToolSearchLayer::new()).service(service);
+//!
+//! let request = |tenant| Tenanted { tenant, model: ModelRequest::new().user("hi") };
+//! assert_eq!(model.clone().complete(request(1)).await?.text(), "Good day.");
+//! assert!(matches!(model.oneshot(request(10)).await, Err(Failure::UnknownTenant(10))));
+//! # Ok(())
+//! # }
+//! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod answer;
@@ -82,3 +147,5 @@ pub use prepared::documents;
 pub use record::{MemoryRecord, RecordKey, SessionRecord};
 pub use searching::Searching;
 pub use service::{ToolSearch, ToolSearchFuture, ToolSearchStream};
+#[doc(no_inline)]
+pub use tower_genai_core::rounds::BoxFuture;

@@ -80,10 +80,7 @@ fn with_catalog(tools: &ToolSet, config: &Config) -> (Arc<ToolDefinition>, Optio
 
 /// The default index, with the parameters of its ranking.
 pub(crate) fn default_index(tools: &ToolSet, bm25: Bm25) -> Result<ToolIndex, Error> {
-    ToolIndex::builder()
-        .ranker(bm25)
-        .build(documents(tools))
-        .map_err(|error| Error::invalid(format!("the tools cannot be indexed: {error}")).with_source(error))
+    Ok(ToolIndex::builder().ranker(bm25).build(documents(tools))?)
 }
 
 /// The tools of a set as the index reads them, each at its place.

@@ -28,8 +28,48 @@ impl RecordKey {
 /// A store of the definitions that a session has been given.
 ///
 /// The dialogue itself says what is loaded, and that is enough where it is stored whole. A record is for callers that store only part of it: a
-/// name that only the record knows is declared again, so that the model keeps its tools. Errors of a store are reported as a warning and never
-/// fail a call.
+/// name that only the record knows is declared again, so that the model keeps its tools. A store that fails never fails a call: an error of
+/// [`load`](Self::load) reaches the caller as a warning, one of [`add`](Self::add) the log.
+///
+/// The futures own what they need, so that a store is usually a handle that clones cheaply:
+///
+/// ```
+/// use std::{collections::HashMap, sync::Arc};
+/// use tokio::sync::Mutex;
+/// use tower_genai_core::ToolName;
+/// use tower_genai_tool_search::{BoxFuture, RecordKey, SessionRecord, ToolSearchLayer};
+///
+/// #[derive(Clone, Debug, Default)]
+/// struct Table(Arc<Mutex<HashMap<RecordKey, Vec<ToolName>>>>);
+///
+/// impl SessionRecord for Table {
+///     fn load(&self, key: &RecordKey) -> BoxFuture<Vec<ToolName>> {
+///         let (table, key) = (self.clone(), key.clone());
+///         Box::pin(async move { Ok(table.0.lock().await.get(&key).cloned().unwrap_or_default()) })
+///     }
+///
+///     fn add(&self, key: &RecordKey, mut names: Vec<ToolName>) -> BoxFuture<()> {
+///         let (table, key) = (self.clone(), key.clone());
+///         Box::pin(async move {
+///             let mut rows = table.0.lock().await;
+///             let present = rows.entry(key).or_default();
+///             names.retain(|name| !present.contains(name));
+///             present.append(&mut names);
+///             Ok(())
+///         })
+///     }
+///
+///     fn clear(&self, session: &str) -> BoxFuture<()> {
+///         let (table, session) = (self.clone(), session.to_owned());
+///         Box::pin(async move {
+///             table.0.lock().await.retain(|key, _| *key.session != *session);
+///             Ok(())
+///         })
+///     }
+/// }
+///
+/// let layer = ToolSearchLayer::new().record(Table::default());
+/// ```
 pub trait SessionRecord: fmt::Debug + Send + Sync {
     /// The names recorded, in the order in which they were added.
     fn load(&self, key: &RecordKey) -> BoxFuture<Vec<ToolName>>;

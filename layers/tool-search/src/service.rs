@@ -56,7 +56,7 @@ impl<S> ToolSearch<S> {
     /// Adds the search tool and the catalogue. `None` where there is nothing for this layer to do.
     fn activate<Req: AsMut<ModelRequest> + Clone>(&self, mut request: Req) -> Result<(Option<Active<Req>>, Option<Req>), Error> {
         let model = request.as_mut();
-        let searched_elsewhere = model.search_is_a_layers
+        let searched_elsewhere = model.layer_search
             || matches!(model.deferral, Deferral::Lowered(_))
             || model.server_tools.iter().any(ServerTool::is_tool_search);
         let is_deferring = model.tools.deferred_len() > 0 && !searched_elsewhere;
@@ -72,7 +72,7 @@ impl<S> ToolSearch<S> {
             {
                 model.system.push(text.clone());
             }
-            model.search_is_a_layers = true;
+            model.layer_search = true;
             let messages = &model.messages;
             unused = messages.user_messages() == 3 && messages.searches() == 0 && messages.all_loads().is_empty() && ends_with_user(model);
             prepared = Some(set);

@@ -553,8 +553,8 @@ async fn history_and_rounds_share_one_store() {
 async fn a_callers_request_is_marked_for_inner_layers_only() {
     let request = request();
     let (_, model) = run(ToolSearchLayer::new(), vec![vec![text("ok")]], request.clone()).await;
-    assert!(model.requests()[0].search_is_a_layers);
-    assert!(!request.search_is_a_layers);
+    assert!(model.requests()[0].layer_search);
+    assert!(!request.layer_search);
     assert_eq!(Stop::new(StopReason::EndTurn).reason, StopReason::default());
 }
 

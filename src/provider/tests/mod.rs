@@ -107,7 +107,7 @@ impl Decode for PlainDecoder {
         let text = |name: &str| event.get(name).and_then(Value::as_str);
         if let Some(text) = text("text") {
             self.so_far.push_str(text);
-            events.push_back(ModelEvent::Text(Delta { message: 0, text: text.into() }));
+            events.push_back(ModelEvent::Text(Delta::new(0, text)));
         }
         if let Some(name) = text("call") {
             self.calls.push(ToolCall::from_text("c", name, ""));

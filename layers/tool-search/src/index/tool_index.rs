@@ -10,6 +10,7 @@ use super::selection::select;
 
 /// A tool that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Hit {
     /// The place of the tool in the order in which the index was given them, from 0.
     pub ordinal: u32,

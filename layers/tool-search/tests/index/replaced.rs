@@ -1,6 +1,6 @@
 //! Other parts than the default ones.
 
-use tower_genai_tool_search::index::{Analyzer, Fields, Hit, Ranker, TextKind, ToolDocument, ToolIndex};
+use tower_genai_tool_search::index::{Analyzer, Fields, Ranker, TextKind, ToolDocument, ToolIndex};
 
 /// Only snippets count.
 #[derive(Debug)]
@@ -43,6 +43,7 @@ fn fields_analyzer_and_ranker_are_used() {
     let tool = |snippet| ToolDocument { name: "x", description: "x", snippet: Some(snippet), ..ToolDocument::default() };
     let index = ToolIndex::builder().fields(Snippets).analyzer(Initials).ranker(Occurrences);
     let index = index.build([tool("alpha beta"), tool("apple avocado almond"), tool("berry")]).unwrap();
-    assert_eq!(index.search(&["anything"], 9, 0.0).unwrap(), [Hit { ordinal: 1, score: 3.0 }]);
+    let hits = index.search(&["anything"], 9, 0.0).unwrap();
+    assert_eq!(hits.iter().map(|hit| (hit.ordinal, hit.score)).collect::<Vec<_>>(), [(1, 3.0)]);
     assert_eq!(index.search(&["x"], 9, 0.0).unwrap(), []);
 }

@@ -334,12 +334,12 @@ fn stop_reason(native: &str) -> StopReason {
 }
 
 fn hosted(id: &Arc<str>, name: &Arc<str>) -> Hosted {
-    Hosted { message: MESSAGE, id: id.clone(), name: name.clone() }
+    Hosted::new(MESSAGE, id.clone(), name.clone())
 }
 
 fn push_text(text: &str, event: fn(Delta) -> ModelEvent, events: &mut VecDeque<ModelEvent>) {
     if !text.is_empty() {
-        events.push_back(event(Delta { message: MESSAGE, text: text.to_owned() }));
+        events.push_back(event(Delta::new(MESSAGE, text)));
     }
 }
 

@@ -125,7 +125,7 @@ impl Slot {
                 }
             }
             Role::Hosted if !announced => {
-                let hosted = Hosted { message: 0, id: parts::hosted_id(item), name: parts::hosted_name(item) };
+                let hosted = Hosted::new(0, parts::hosted_id(item), parts::hosted_name(item));
                 events.push_back(ModelEvent::HostedStarted(hosted.clone()));
                 self.hosted = Some(hosted);
             }
@@ -144,7 +144,7 @@ impl Slot {
         }
         let is_first = self.streamed.of(channel).is_empty();
         self.streamed.of(channel).push_str(text);
-        let delta = |text: &str| Delta { message: 0, text: text.to_owned() };
+        let delta = |text: &str| Delta::new(0, text);
         match channel {
             Channel::Text => events.push_back(ModelEvent::Text(delta(text))),
             Channel::Refusal => events.push_back(ModelEvent::Refusal(delta(text))),

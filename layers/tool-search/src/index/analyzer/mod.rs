@@ -14,6 +14,7 @@ use self::stop_words::is_stop_word;
 
 /// Where a text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TextKind {
     /// An identifier of a tool: its name or namespace, a parameter, an allowed value.
     Name,
