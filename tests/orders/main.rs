@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod endpoint;
+mod middleware;
 
 use endpoint::{Endpoint, Wire};
 use tower::Layer;
@@ -61,7 +62,10 @@ fn tools() -> ToolSet {
 
 /// Two turns, in each of which the scripted model searches for a tool, calls it, and answers.
 async fn converse(endpoint: &Endpoint, parts: &[Part]) {
-    let model = build(endpoint, parts);
+    converse_with(endpoint, &build(endpoint, parts)).await;
+}
+
+async fn converse_with(endpoint: &Endpoint, model: &BoxModelService) {
     let mut history = Conversation::new();
     for (word, name) in [("weather", "get_weather"), ("customer", "crm__find")] {
         history.push(Message::user(format!("{word} {name}")));

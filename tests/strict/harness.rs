@@ -94,7 +94,11 @@ impl Drop for Strict {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = std::fs::remove_file(&self.log);
+        if std::env::var_os("KEEP_LOG").is_none() {
+            let _ = std::fs::remove_file(&self.log);
+        } else {
+            println!("log {}", self.log.display());
+        }
     }
 }
 

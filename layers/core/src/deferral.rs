@@ -58,6 +58,14 @@ impl Deferral {
     }
 }
 
+/// What a lowering showed, for the case that a search of the provider's own joins the request behind it.
+#[derive(Clone, Debug)]
+struct Shown {
+    /// The definitions as they were, deferred.
+    deferred: Vec<Arc<ToolDefinition>>,
+    eager_tools: Vec<ToolName>,
+}
+
 /// Works out the deferral of requests for one mode. Clones share a cache of derived tool sets.
 ///
 /// With an unchanged tool set and no loaded definitions the cost does not depend on the number of tools or messages.
@@ -130,8 +138,13 @@ impl Lowering {
             request.tools = request.tools.undeferred();
         }
         let plan = Plan::of(request, mode);
+        let deferred: Vec<_> =
+            plan.last.iter().filter_map(|tool| request.tools.get(&tool.name)).filter(|tool| tool.deferred).cloned().collect();
         request.tools = self.apply(&request.tools, &plan, mode)?;
-        request.eager_tools.clear();
+        let eager_tools = std::mem::take(&mut request.eager_tools);
+        if !deferred.is_empty() && request.layer_search {
+            request.extensions.insert(Shown { deferred, eager_tools });
+        }
         request.deferral = Deferral::Lowered(mode);
         Ok(())
     }
@@ -275,7 +288,8 @@ fn settle_hosted_search(request: &mut ModelRequest) -> Result<(), Error> {
         return Ok(());
     }
     let withheld = matches!(request.deferral, Deferral::Lowered(DeferralMode::SearchOutput | DeferralMode::Append));
-    let has_deferred = request.tools.deferred_len() > 0 || request.server_tools.iter().any(ServerTool::is_deferred);
+    let is_shown = request.extensions.get::<Shown>().is_some();
+    let has_deferred = request.tools.deferred_len() > 0 || is_shown || request.server_tools.iter().any(ServerTool::is_deferred);
     if withheld || !has_deferred {
         request.server_tools.retain(|tool| !tool.is_tool_search());
         return Ok(());
@@ -288,8 +302,18 @@ fn settle_hosted_search(request: &mut ModelRequest) -> Result<(), Error> {
         )));
     }
     let name = search.name.clone();
-    let others = request.tools.iter().filter(|tool| tool.name != name).cloned().collect();
-    request.tools = request.tools.derive(&[b"without search"], others)?;
+    // The provider knows what its search found: what was shown for the sake of the layer's would join the prompt, one call after another.
+    let shown = request.extensions.remove::<Shown>();
+    let as_it_was = |tool: &Arc<ToolDefinition>| {
+        let was = shown.iter().flat_map(|shown| &shown.deferred).find(|was| was.name == tool.name);
+        was.unwrap_or(tool).clone()
+    };
+    let others = request.tools.iter().filter(|tool| tool.name != name).map(as_it_was).collect();
+    let key: &[u8] = if shown.is_some() { b"without search, as it was" } else { b"without search" };
+    request.tools = request.tools.derive(&[key], others)?;
+    if let Some(shown) = shown {
+        request.eager_tools = shown.eager_tools;
+    }
     request.deferral = Deferral::Unset;
     Ok(())
 }
@@ -385,6 +409,18 @@ mod tests {
         let error = Lowering::new(Reference).max_definition_bytes(10).lower(&mut request(vec![deferred("d")])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooLarge);
         assert!(error.to_string().contains("1 deferred tools") && error.to_string().contains("10 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_hosted_search_that_joins_late_finds_deferred_what_it_found_before() {
+        let mut request = request(vec![deferred("a"), eager("e"), deferred("b"), search()]);
+        let answer = ToolResult::text(&ToolCall::new("1", "b", Json::empty_object()), "done");
+        request.messages.push(answer);
+        request.eager_tools.push("a".into());
+        request.layer_search = true;
+        Lowering::new(Reference).lower(&mut request).unwrap();
+        request.add_server_tool(ServerTool::plain("tool_search_tool_bm25_20251119").unwrap()).unwrap();
+        assert_eq!(shown(request, Reference), ["e", "a", "[b]"]);
     }
 
     #[test]

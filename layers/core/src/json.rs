@@ -1,6 +1,6 @@
 //! Raw JSON that survives every store byte for byte.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind};
 /// A JSON value as validated, minified text: a schema, the arguments of a call, an item of a provider.
 ///
 /// The text keeps its key order, number spelling and escapes, so what a provider sent is what it gets
-/// back. Cloning is cheap. It serialises as a JSON *string*, because a nested value would lose its bytes
+/// back, except for an escaped half of a surrogate pair ([`well_formed`](Self::well_formed)). Cloning is cheap. It serialises as a JSON *string*, because a nested value would lose its bytes
 /// in stores that parse it, and reads both that string and a nested value.
 ///
 /// ```
@@ -40,7 +40,41 @@ impl Json {
     pub fn parse(text: &str) -> Result<Self, Error> {
         serde_json::from_str::<IgnoredAny>(text)
             .map_err(|error| Error::new(ErrorKind::InvalidRequest, format!("not valid JSON: {error}")))?;
-        Ok(Self(minify(text)))
+        Ok(Self(minify(&Self::well_formed(text))))
+    }
+
+    /// JSON text in which no escape is half of a surrogate pair: each such escape becomes U+FFFD.
+    ///
+    /// Models that are cut in the middle of a character write halves, the grammar of JSON allows them, and both Rust strings and endpoints
+    /// refuse the whole text for one of them.
+    ///
+    /// ```
+    /// use tower_genai_core::Json;
+    ///
+    /// assert_eq!(Json::well_formed(r#"["\ud83d\ude00 \ud83d"]"#), r#"["\ud83d\ude00 \ufffd"]"#);
+    /// ```
+    #[must_use]
+    pub fn well_formed(text: &str) -> Cow<'_, str> {
+        let mut out = String::new();
+        let (mut kept, mut at) = (0, 0);
+        while let Some(escape) = text.get(at..).and_then(|rest| rest.find('\\')).map(|offset| at + offset) {
+            let unit = code_unit(text, escape);
+            at = match unit {
+                Some(0xd800..=0xdbff) if matches!(code_unit(text, escape + 6), Some(0xdc00..=0xdfff)) => escape + 12,
+                Some(0xd800..=0xdfff) => {
+                    out.push_str(text.get(kept..escape).unwrap_or_default());
+                    out.push_str("\\ufffd");
+                    kept = escape + 6;
+                    kept
+                }
+                _ => escape + 2,
+            };
+        }
+        if kept == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(text.get(kept..).unwrap_or_default());
+        Cow::Owned(out)
     }
 
     /// The empty object.
@@ -140,6 +174,12 @@ impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(JsonVisitor)
     }
+}
+
+/// The UTF-16 unit that an escape at `at` stands for.
+fn code_unit(text: &str, at: usize) -> Option<u16> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    u16::from_str_radix(digits, 16).ok()
 }
 
 /// Removes the white space between tokens; the text is known to be valid.
@@ -331,6 +371,22 @@ mod tests {
     fn minifies_outside_strings_only() {
         let json = Json::parse(" { \"a b\" : [ 1 , 2.50e3 ,\n\"\\\" x \" ] }\r\n").unwrap();
         assert_eq!(json.as_str(), "{\"a b\":[1,2.50e3,\"\\\" x \"]}");
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_replaced() {
+        for (text, expected) in [
+            (r#"{"\ud800":"\uDC00"}"#, r#"{"\ufffd":"\ufffd"}"#),
+            (r#"["\ud83d\ude00","\ud83d\ud83d\ude00","\ude00\ud83d"]"#, r#"["\ud83d\ude00","\ufffd\ud83d\ude00","\ufffd\ufffd"]"#),
+            (r#"["\\ud83d","\\\ud83d","\n\u00e9"]"#, r#"["\\ud83d","\\\ufffd","\n\u00e9"]"#),
+        ] {
+            let json = Json::parse(text).unwrap();
+            assert_eq!(json.as_str(), expected);
+            assert!(serde_json::from_str::<serde_json::Value>(json.as_str()).is_ok(), "{text}");
+        }
+        for broken in ["\\", "\\u", "\\ud8", "\\ud83d\\ude00\\", "\\u+123", "\\u検索"] {
+            assert_eq!(Json::well_formed(broken), broken);
+        }
     }
 
     #[test]

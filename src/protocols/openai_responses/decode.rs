@@ -10,7 +10,7 @@ use std::{collections::VecDeque, fmt, sync::Arc};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tower_genai_core::{
-    AssistantMessage, AssistantPart, Error, ErrorKind, Message, ModelEvent, Replay, Response, Stop, StopReason, Usage, Warning,
+    AssistantMessage, AssistantPart, Error, ErrorKind, Json, Message, ModelEvent, Replay, Response, Stop, StopReason, Usage, Warning,
 };
 
 use super::{Context, NAME, error, item::Item};
@@ -211,6 +211,7 @@ impl Decode for Decoder {
         if self.done || data.trim_ascii_start().starts_with("[DONE]") || data.trim_ascii().is_empty() {
             return Ok(());
         }
+        let data = &*Json::well_formed(data);
         let event: Event<'_> = serde_json::from_str(data).map_err(|error| not_json("an event", &error))?;
         match &*event.kind {
             "response.output_text.delta" => self.delta(Channel::Text, &event, events),
@@ -245,6 +246,7 @@ impl Decode for Decoder {
 
     fn whole(&mut self, body: &[u8], events: &mut VecDeque<ModelEvent>) -> Result<(), Error> {
         let text = String::from_utf8_lossy(body);
+        let text = Json::well_formed(&text);
         let body: Body<'_> = serde_json::from_str(&text).map_err(|error| not_json("the response", &error))?;
         if body.output.is_none() && body.status.is_empty() {
             return Err(if body.error.is_some() {

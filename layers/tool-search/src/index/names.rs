@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::iter;
 
+use tower_genai_core::{NameRules, ToolName, wire_name};
+
 use super::document::ToolDocument;
 
 /// What may stand between namespace and name.
@@ -17,6 +19,8 @@ pub(super) struct Names {
     identities: Vec<Identity>,
     /// The ordinals of each name, by the name in lower case.
     by_name: HashMap<Box<str>, Vec<u32>>,
+    /// The ordinals of the tools that the model sees under another name, by that name in lower case.
+    by_wire_name: HashMap<Box<str>, Vec<u32>>,
 }
 
 #[derive(Debug)]
@@ -43,19 +47,29 @@ impl Names {
     pub(super) fn push(&mut self, ordinal: u32, tool: &ToolDocument<'_>) {
         let folded = tool.name.to_lowercase().into();
         self.by_name.entry(folded).or_default().push(ordinal);
+        if let Some(wire) = altered(tool) {
+            self.by_wire_name.entry(wire.to_lowercase().into()).or_default().push(ordinal);
+        }
         self.identities.push(Identity { name: tool.name.into(), namespace: tool.namespace.map(Into::into) });
     }
 
     /// Gives `found` every word of `query` that is the name of a tool, with the ordinals of the
     /// tools of that name: those that are spelled in the same case where there are any, else those
-    /// that differ in case only.
-    pub(super) fn in_query<'q>(&self, query: &'q str, mut found: impl FnMut(&'q str, &[u32])) {
-        let mut is_name = |word| {
+    /// that differ in case only. For a name that only the wire has, the tool's own is given.
+    pub(super) fn in_query(&self, query: &str, mut found: impl FnMut(&str, &[u32])) {
+        let mut is_name = |word: &str| {
             let ordinals = self.called(word);
             if !ordinals.is_empty() {
                 found(word, &ordinals);
+                return true;
             }
-            !ordinals.is_empty()
+            let on_the_wire = self.called_on_the_wire(word);
+            for ordinal in on_the_wire {
+                if let Some(tool) = self.identity(*ordinal) {
+                    found(&tool.name, &[*ordinal]);
+                }
+            }
+            !on_the_wire.is_empty()
         };
         let mut seen = HashSet::new();
         for word in query.split_whitespace().filter(|&word| seen.insert(word)) {
@@ -99,9 +113,24 @@ impl Names {
         called
     }
 
+    fn called_on_the_wire(&self, word: &str) -> &[u32] {
+        if word.len() > LONGEST {
+            return &[];
+        }
+        self.by_wire_name.get(&*word.to_lowercase()).map(Vec::as_slice).unwrap_or_default()
+    }
+
     fn identity(&self, ordinal: u32) -> Option<&Identity> {
         self.identities.get(usize::try_from(ordinal).ok()?)
     }
+}
+
+/// The name that the model sees, where it is more than the namespace before the name: catalogues list it so, and models repeat it.
+fn altered(tool: &ToolDocument<'_>) -> Option<String> {
+    let name = ToolName { namespace: tool.namespace.map(Into::into), name: tool.name.into() };
+    let wire = wire_name(&name, NameRules::PORTABLE);
+    let plain = tool.namespace.map_or_else(|| tool.name.to_owned(), |namespace| format!("{namespace}__{}", tool.name));
+    (*wire != *plain).then(|| wire.into_owned())
 }
 
 #[cfg(test)]
@@ -135,6 +164,20 @@ mod tests {
         }
         assert_eq!(found(&tools, "a.b.c/d"), [("a.b.c/d".into(), vec![2])]);
         assert_eq!(found(&tools, "other__add wiki-add __add"), []);
+    }
+
+    #[test]
+    fn the_name_that_the_model_sees() {
+        let long = "l".repeat(256);
+        let tools = [(None, "naïve/検索"), (Some("my server"), "do it"), (None, &*long), (None, "plain"), (None, "DO it")];
+        for (ordinal, (namespace, name)) in (0..).zip(tools) {
+            let identity = ToolName { namespace: namespace.map(Into::into), name: name.into() };
+            let wire = wire_name(&identity, NameRules::PORTABLE);
+            for query in [format!("load {wire}"), format!("`{}`,", wire.to_uppercase())] {
+                let (word, ordinals) = found(&tools, &query).remove(0);
+                assert_eq!((word.to_lowercase(), ordinals), (name.to_lowercase(), vec![ordinal]), "{query}");
+            }
+        }
     }
 
     #[test]

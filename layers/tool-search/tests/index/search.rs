@@ -1,5 +1,6 @@
 //! What is found, and what is not.
 
+use tower_genai_core::{NameRules, ToolName, wire_name};
 use tower_genai_tool_search::index::{IndexError, ToolDocument, ToolIndex};
 
 use super::{described, found};
@@ -92,6 +93,16 @@ fn text_in_every_place_is_found() {
     let index = ToolIndex::build(tools).unwrap();
     for (query, expected) in [("billing", 0), ("ledger", 1), ("invoices", 2), ("IBAN", 3), ("sepa", 3), ("sepaTransfer", 3)] {
         assert_eq!(found(&index, query), [expected], "{query}");
+    }
+}
+
+#[test]
+fn a_tool_is_found_by_the_name_that_the_model_sees() {
+    let tools = [("naïve/検索🙂", ""), ("read file", ""), ("plain", "")];
+    let index = described(&tools);
+    for (ordinal, (name, _)) in (0..).zip(tools) {
+        let name = ToolName::new(name);
+        assert_eq!(found(&index, &wire_name(&name, NameRules::PORTABLE)), [ordinal], "{name}");
     }
 }
 

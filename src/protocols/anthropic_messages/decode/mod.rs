@@ -250,6 +250,7 @@ impl Decode for Decoder {
         if self.done {
             return Ok(());
         }
+        let data = &*Json::well_formed(data);
         let event: Event<'_> = match serde_json::from_str(data) {
             Ok(event) => event,
             Err(error) => return unreadable(data, &error),
@@ -295,9 +296,11 @@ impl Decode for Decoder {
         if self.done {
             return Ok(());
         }
-        let message: Head<'_> = serde_json::from_slice(body).map_err(|error| misfit("the response", &error))?;
+        let text = String::from_utf8_lossy(body);
+        let text = Json::well_formed(&text);
+        let message: Head<'_> = serde_json::from_str(&text).map_err(|error| misfit("the response", &error))?;
         if message.error && message.content.is_none() {
-            return Err(error::of_stream(&String::from_utf8_lossy(body)));
+            return Err(error::of_stream(&text));
         }
         let Some(content) = &message.content else {
             return Err(protocol("the response is no message: it has no `content`"));

@@ -187,9 +187,19 @@ impl<'a, 'b> Writer<'a, 'b> {
             Some(function) if answer.is_search => function,
             _ => self.scene.names.wire(&call.name),
         };
-        object.string("name", &wire);
-        if self.plan.needs_namespace(&wire, self.scene.names) {
-            object.string("namespace", &wire);
+        let written = self.turn.written.get(at).and_then(Option::as_ref).filter(|_| self.plan.is_unknown(&wire, self.scene.names));
+        match written {
+            // Nothing but the call itself tells what the tool was.
+            Some(written) => {
+                object.string("name", &written.name);
+                object.string("namespace", &written.namespace);
+            }
+            None => {
+                object.string("name", &wire);
+                if self.plan.needs_namespace(&wire, self.scene.names) {
+                    object.string("namespace", &wire);
+                }
+            }
         }
         if kind == Call::Custom {
             object.string("input", &free_text(call));

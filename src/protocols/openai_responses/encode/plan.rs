@@ -15,6 +15,7 @@ use super::{
 use crate::protocols::{
     Capabilities, Target,
     history::{self, Answer, Answered, Entry, Turn},
+    lenient::Text,
     openai_responses::{
         NAME,
         item::{Call, Item, Role},
@@ -50,8 +51,17 @@ pub(super) struct TurnPlan<'a> {
     pub(super) calls: Vec<Option<Call>>,
     /// The definitions that the answer to each search carries.
     pub(super) loaded: Vec<Vec<&'a Arc<ToolDefinition>>>,
+    /// What the endpoint called the tool of each call, where another of its models wrote the message and gave the call a namespace.
+    pub(super) written: Vec<Option<Written<'a>>>,
     /// The definitions that follow the answers.
     pub(super) additional: Vec<&'a Arc<ToolDefinition>>,
+}
+
+/// A tool as a model of this endpoint called it.
+#[derive(Clone, Debug)]
+pub(super) struct Written<'a> {
+    pub(super) name: Text<'a>,
+    pub(super) namespace: Text<'a>,
 }
 
 /// Where a definition stands.
@@ -155,6 +165,11 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Whether nothing in the request says what this name is.
+    pub(super) fn is_unknown(&self, wire: &str, names: &WireNames) -> bool {
+        !self.places.contains_key(wire) && names.declared(wire).is_none()
+    }
+
     /// Whether a tool was added for a call that came before its definition.
     pub(super) fn is_added(&self, wire: &str) -> bool {
         self.places.get(wire).is_some_and(|place| *place != Place::SearchOutput)
@@ -211,10 +226,12 @@ impl<'a> TurnPlan<'a> {
             }
             items
         });
+        let mut written = vec![None; len];
         if items.is_none() {
+            written = turn.answers.iter().map(|answer| written_call(&turn, answer, target)).collect();
             calls = turn.answers.iter().map(|answer| Some(neutral_call(answer, form))).collect();
         }
-        Self { turn, items, calls, loaded: vec![Vec::new(); len], additional: Vec::new() }
+        Self { turn, items, calls, loaded: vec![Vec::new(); len], written, additional: Vec::new() }
     }
 
     /// The parts, with the position of its answer beside each call.
@@ -225,6 +242,13 @@ impl<'a> TurnPlan<'a> {
             (part, if is_call { answers.next() } else { None })
         })
     }
+}
+
+/// What this endpoint called the tool of a call that one of its models wrote. Calls outlive the model: the endpoint remembers their namespace.
+fn written_call<'a>(turn: &Turn<'a>, answer: &Answer<'_>, target: &Target) -> Option<Written<'a>> {
+    let replay = turn.message.replay.as_ref().filter(|replay| *replay.protocol == *NAME && *replay.host == *target.host)?;
+    let item = replay.items.iter().map(|item| Item::read(item.as_str())).find(|item| *item.call_id == *answer.call.id)?;
+    (!item.namespace.is_empty()).then_some(Written { name: item.name, namespace: item.namespace })
 }
 
 /// How a call goes out that is written from its neutral form.

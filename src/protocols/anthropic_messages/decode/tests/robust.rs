@@ -28,6 +28,30 @@ fn unknown_events_and_deltas_are_ignored_whatever_they_hold() {
 }
 
 #[test]
+fn half_a_character_costs_no_more_than_itself() {
+    let (result, _, out) = push_all(&[
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"read","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"x\":\"\\ud8"}}"#,
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"3d\"}"}}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ]);
+    let read = Read { events: out.into(), result };
+    assert_eq!(read.message().text(), "a\u{fffd}");
+    assert_eq!(read.calls()[0].arguments.to_value(), json!({"x": "\u{fffd}"}));
+    assert_eq!(read.items()[1]["input"], json!({"x": "\u{fffd}"}), "what goes back can be read too");
+
+    let body = br#"{"type":"message","content":[{"type":"text","text":"\ude00"}],"stop_reason":"end_turn"}"#;
+    let (mut decoder, mut out) = (decoder(None), VecDeque::new());
+    decoder.whole(body, &mut out).unwrap();
+    assert_eq!(Read { events: out.into(), result: Ok(()) }.message().text(), "\u{fffd}");
+}
+
+#[test]
 fn broken_events_are_errors_that_repeat_nothing() {
     for event in [
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"secret"#,

@@ -95,6 +95,29 @@ fn message(text: &str) -> Value {
 }
 
 #[test]
+fn half_a_character_costs_no_more_than_itself() {
+    let item = r#"{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"a\ud83d"}]}"#;
+    let call = r#"{"type":"function_call","id":"fc","call_id":"c","name":"read","arguments":"{\"x\":\"\\ud83d\"}"}"#;
+    let response = format!(r#"{{"id":"r","status":"completed","output":[{item},{call}]}}"#);
+    let event = |kind: &str, rest: &str| format!(r#"{{"type":"response.{kind}",{rest}}}"#);
+    let (mut decoder, mut out) = (Decoder::new(Context::default(), &Target::new("host", "model")), VecDeque::new());
+    for event in [
+        event("output_text.delta", r#""output_index":0,"delta":"a\ud83d""#),
+        event("output_item.done", &format!(r#""output_index":0,"item":{item}"#)),
+        event("output_item.done", &format!(r#""output_index":1,"item":{call}"#)),
+        event("completed", &format!(r#""response":{response}"#)),
+    ] {
+        decoder.push(&event, &mut out).unwrap();
+    }
+    let streamed = Decoded { events: out.into(), outcome: Ok(()), is_done: decoder.is_done() };
+    for decoded in [streamed, whole_body(response.as_bytes())] {
+        assert_eq!(decoded.message().text(), "a\u{fffd}");
+        let arguments = decoded.message().tool_calls().next().unwrap().arguments.to_value();
+        assert_eq!(arguments, json!({"x": "\u{fffd}"}));
+    }
+}
+
+#[test]
 fn one_document_says_what_the_stream_of_it_says() {
     let body = json!({
         "id": "resp_1", "model": "m-1", "status": "completed",

@@ -44,6 +44,24 @@ fn items_go_back_as_they_came_to_the_endpoint_that_wrote_them_only() {
 }
 
 #[test]
+fn a_namespace_that_nothing_else_tells_outlives_the_model() {
+    let item = json!({"type": "function_call", "call_id": "c1", "name": "open", "namespace": "viewer", "arguments": "{}"});
+    let said = |host: &str, tool: &ToolName| {
+        let parts = vec![AssistantPart::ToolCall(ToolCall::new("c1", tool.clone(), Json::empty_object()))];
+        let replay = Replay::new("openai_responses", host, "other", vec![parse(&item)]);
+        vec![user("go"), AssistantMessage::new(parts).replay(replay).into(), answer("c1", "open", "x")]
+    };
+    let (viewer, plain) = (ToolName::namespaced("viewer", "open"), ToolName::new("open"));
+    for (host, name, tools, expected) in [
+        ("host", &viewer, vec![], "call c1 open ns=viewer"),
+        ("host", &plain, vec![tool("open")], "call c1 open ns=-"),
+        ("elsewhere", &viewer, vec![], "call c1 viewer__open ns=-"),
+    ] {
+        assert_eq!(shape(&body(&request(tools, said(host, name))))[1], expected, "{host} {name}");
+    }
+}
+
+#[test]
 fn a_foreign_answer_keeps_what_everybody_understands() {
     let parts = vec![
         AssistantPart::Reasoning { text: "Hm.".into() },
