@@ -22,15 +22,21 @@ pub(crate) enum Wire {
 pub(crate) struct Endpoint {
     wire: Wire,
     bodies: Arc<Mutex<Vec<Value>>>,
+    sent: Arc<Mutex<Vec<Bytes>>>,
 }
 
 impl Endpoint {
     pub(crate) fn new(wire: Wire) -> Self {
-        Self { wire, bodies: Arc::default() }
+        Self { wire, bodies: Arc::default(), sent: Arc::default() }
     }
 
     pub(crate) fn wire(&self) -> Wire {
         self.wire
+    }
+
+    /// The bodies as they came, to the byte.
+    pub(crate) fn sent(&self) -> Vec<Bytes> {
+        self.sent.lock().unwrap().clone()
     }
 
     pub(crate) fn bodies(&self) -> Vec<Value> {
@@ -218,6 +224,7 @@ impl Service<http::Request<Bytes>> for Endpoint {
 
     fn call(&mut self, request: http::Request<Bytes>) -> Self::Future {
         let body: Value = serde_json::from_slice(request.body()).unwrap();
+        self.sent.lock().unwrap().push(request.body().clone());
         let number = {
             let mut bodies = self.bodies.lock().unwrap();
             bodies.push(body.clone());

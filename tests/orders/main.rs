@@ -2,6 +2,7 @@
 #![cfg(all(feature = "anthropic", feature = "openai", feature = "tool-search"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod determinism;
 mod endpoint;
 mod middleware;
 

@@ -424,6 +424,27 @@ mod tests {
     }
 
     #[test]
+    fn a_hosted_search_needs_something_deferred_of_any_kind() {
+        let searches = |deferred: &[ServerTool]| {
+            let mut request = request(vec![eager("e")]);
+            for tool in deferred.iter().cloned().chain([ServerTool::plain("tool_search").unwrap()]) {
+                request.add_server_tool(tool).unwrap();
+            }
+            Lowering::new(SearchOutput).lower(&mut request).unwrap();
+            request.server_tools.iter().any(ServerTool::is_tool_search)
+        };
+        assert!(!searches(&[]));
+        assert!(!searches(&[ServerTool::new("mcp", r#"{"server_label":"a","defer_loading":false}"#).unwrap()]));
+        for deferred in [
+            ServerTool::new("mcp", r#"{"server_label":"a","defer_loading":true}"#),
+            ServerTool::new("custom", r#"{"name":"a","defer_loading": true}"#),
+            ServerTool::new("namespace", r#"{"name":"a","description":"b","tools":[{"type":"function","name":"c","defer_loading":true}]}"#),
+        ] {
+            assert!(searches(&[deferred.unwrap()]));
+        }
+    }
+
+    #[test]
     fn called_and_forced_tools_are_shown() {
         let mut request = request(vec![deferred("a"), deferred("b"), deferred("c"), search()]);
         let call = ToolCall::new("1", "c", Json::empty_object());

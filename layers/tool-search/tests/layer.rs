@@ -341,6 +341,21 @@ fn options_are_checked_where_they_are_made() {
 }
 
 #[tokio::test]
+async fn the_catalogue_is_a_small_part_of_what_it_stands_for() {
+    for count in [200, 5_000] {
+        let parameters =
+            Json::parse(&format!(r#"{{"type":"object","properties":{{"x":{{"description":"{}"}}}}}}"#, "x".repeat(500))).unwrap();
+        let tools = (0..count)
+            .map(|number| deferred(&format!("tool_{number}"), &"a long description of it, ".repeat(20)).parameters(parameters.clone()));
+        let tools = ToolSet::new(tools).unwrap();
+        let (_, model) = run(ToolSearchLayer::new(), vec![vec![text("ok")]], ModelRequest::new().user("hi").tools(tools.clone())).await;
+        let sent = model.requests().remove(0);
+        let listed = sent.tools.search_tool().unwrap().description.len() + sent.system.iter().map(|text| text.len()).sum::<usize>();
+        assert!(listed * 5 < tools.deferred_bytes() && listed < 20_000, "{count}: {listed} of {}", tools.deferred_bytes());
+    }
+}
+
+#[tokio::test]
 async fn the_catalogue_goes_where_it_is_placed() {
     let first = |layer: ToolSearchLayer| async move { run(layer, vec![vec![text("ok")]], request()).await.1.requests().remove(0) };
     let described = first(ToolSearchLayer::new()).await;

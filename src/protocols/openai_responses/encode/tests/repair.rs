@@ -70,6 +70,12 @@ fn broken_arguments_are_replaced_by_an_object() {
     assert_eq!(with(json!(null)), json!("{}"));
     assert_eq!(with(json!({"a": 1})), json!("{\"a\":1}"));
     assert_eq!(with(json!("{ \"a\": 1 }")), json!("{ \"a\": 1 }"));
+    let mut failed = call_item("c1", "read");
+    failed["arguments"] = json!("{\"a\":");
+    failed["namespace"] = json!("files");
+    let made = AssistantPart::ToolCall(ToolCall::from_text("c1", ToolName::namespaced("files", "read"), "{\"a\":"));
+    let sent = items(vec![made], &[failed], vec![answer("c1", "read", "not valid")]);
+    assert_eq!((&sent[0]["namespace"], &sent[0]["arguments"]), (&json!("files"), &json!("{}")), "a failed call is the same call");
     let mut unknown = call_item("c1", "read");
     unknown["arguments"] = json!("{\"a\":");
     assert_eq!(items(vec![], &[unknown], vec![])[0]["arguments"], json!("{}"));
