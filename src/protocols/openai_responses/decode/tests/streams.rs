@@ -450,3 +450,13 @@ fn the_event_names_the_status_where_the_response_does_not() {
         assert_eq!(decoded.response().stop.native.as_deref(), Some(native), "{event} {status}");
     }
 }
+
+#[test]
+fn an_item_that_turns_out_to_be_a_call_is_announced() {
+    let added = json!({"type": "response.output_item.added", "output_index": 0, "item": false});
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read", "arguments": "{}", "status": "completed"});
+    let done = json!({"type": "response.completed", "response": {"status": "completed", "output": [call]}});
+    let decoded = stream(&[added, done]);
+    let started = decoded.events.iter().filter(|event| matches!(event, ModelEvent::ToolCallStarted { .. })).count();
+    assert_eq!((started, decoded.message().tool_calls().count()), (1, 1));
+}
