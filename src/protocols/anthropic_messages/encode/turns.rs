@@ -86,6 +86,7 @@ pub(super) fn plan<'a>(
 ) -> Vec<Plan<'a>> {
     let turns: Vec<(usize, &Turn<'a>)> = entries.iter().enumerate().filter_map(|(at, entry)| as_turn(at, entry)).collect();
     let mut forms: Vec<Form<'a>> = turns.iter().map(|(_, turn)| form(turn, target)).collect();
+    leave_out_repeated(&mut forms);
     let mut open: Vec<(Cow<'a, str>, bool)> = Vec::new();
     let mut open_after: Vec<Vec<Cow<'a, str>>> = Vec::with_capacity(turns.len());
     let mut left_out: HashSet<Cow<'a, str>> = HashSet::new();
@@ -124,13 +125,30 @@ pub(super) fn plan<'a>(
     let waits = |open: &[Cow<'a, str>]| open.iter().any(|id| !left_out.contains(id));
     let waiting: Vec<bool> = open_after.iter().map(|open| waits(open)).collect();
     for form in &mut forms {
-        leave_out(form, &left_out, tools);
+        leave_out(form, |item| match &item.kind {
+            ItemKind::HostedCall { id, .. } | ItemKind::HostedResult { id } => left_out.contains(id),
+            _ => false,
+        });
+        leave_out_undeclared(form, tools);
     }
     let plans = forms.into_iter().zip(waiting).zip(&turns).map(|((form, waits), (_, turn))| {
         let results_only = !turn.answers.is_empty() && (waits || is_programmatic(&form));
         Plan { form, results_only }
     });
     plans.collect()
+}
+
+/// Takes out hosted calls and results that were there before: a message that a history holds twice. Unlike the caller's calls they cannot get
+/// other ids, which the provider signed.
+fn leave_out_repeated(forms: &mut [Form<'_>]) {
+    let (mut calls, mut results) = (HashSet::new(), HashSet::new());
+    for form in forms {
+        leave_out(form, |item| match &item.kind {
+            ItemKind::HostedCall { id, .. } => !id.is_empty() && !calls.insert(id.clone()),
+            ItemKind::HostedResult { id } => !id.is_empty() && !results.insert(id.clone()),
+            _ => false,
+        });
+    }
 }
 
 fn as_turn<'e, 'a>(at: usize, entry: &'e Entry<'a>) -> Option<(usize, &'e Turn<'a>)> {
@@ -207,27 +225,35 @@ fn kind(json: &Json) -> ItemKind<'_> {
 }
 
 /// Takes out what may not go out, and notes which reasoning stood behind it.
-fn leave_out(form: &mut Form<'_>, left_out: &HashSet<Cow<'_, str>>, tools: &WireTools) {
+fn leave_out<'a>(form: &mut Form<'a>, mut is_left_out: impl FnMut(&Item<'a>) -> bool) {
     let Form::Items(items) = form else { return };
-    let mut is_altered = false;
-    items.retain_mut(|item| match &mut item.kind {
-        ItemKind::HostedCall { id, .. } | ItemKind::HostedResult { id } if left_out.contains(id) => {
-            is_altered = true;
-            false
+    let mut is_gone = false;
+    items.retain_mut(|item| {
+        let goes = is_left_out(item);
+        is_gone |= goes;
+        if let ItemKind::Thinking { is_altered } = &mut item.kind {
+            *is_altered |= is_gone;
         }
-        ItemKind::HostedResult { .. } => {
-            if let Some(json) = without_undeclared(&item.json, tools) {
-                is_altered = true;
-                item.json = Cow::Owned(json);
-            }
-            true
-        }
-        ItemKind::Thinking { is_altered: altered } => {
-            *altered = is_altered;
-            true
-        }
-        _ => true,
+        !goes
     });
+}
+
+/// Takes tools that are declared no more out of the results of the provider's own search, and notes which reasoning stood behind them.
+fn leave_out_undeclared(form: &mut Form<'_>, tools: &WireTools) {
+    let Form::Items(items) = form else { return };
+    let mut is_changed = false;
+    for item in items {
+        match &mut item.kind {
+            ItemKind::HostedResult { .. } => {
+                if let Some(json) = without_undeclared(&item.json, tools) {
+                    is_changed = true;
+                    item.json = Cow::Owned(json);
+                }
+            }
+            ItemKind::Thinking { is_altered } => *is_altered |= is_changed,
+            _ => {}
+        }
+    }
 }
 
 /// The result of the provider's own tool search without the tools that are declared no more, which the endpoint would refuse; `None` where

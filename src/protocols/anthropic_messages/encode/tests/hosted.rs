@@ -36,6 +36,24 @@ fn an_unresolved_call_is_answered_by_results_only() {
 }
 
 #[test]
+fn a_message_that_the_history_holds_twice_runs_its_hosted_calls_once() {
+    let mut request = with_fetch();
+    for _ in 0..2 {
+        push_answer(&mut request, json!([hosted("h1"), came("h1"), text("fetched"), tool_use("a", "read")]));
+        request.messages.push(result("a", "A"));
+    }
+    assert_eq!(
+        shape_of(&request)[1..],
+        [
+            r#"assistant: hosted(h1) came(h1) "fetched" call(a,read,{})"#,
+            r#"user: result(a: "A")"#,
+            r#"assistant: "fetched" call(a_2,read,{})"#,
+            r#"user: result(a_2: "A")"#,
+        ]
+    );
+}
+
+#[test]
 fn held_text_stands_behind_the_results_of_the_next_turn() {
     let mut request = with_fetch();
     push_answer(&mut request, json!([hosted("h1"), tool_use("a", "read")]));
