@@ -54,6 +54,7 @@ pub mod guidance;
 mod json;
 #[cfg(feature = "limits")]
 pub mod limits;
+mod macros;
 mod message;
 mod refuse;
 mod request;

@@ -16,20 +16,7 @@ impl<S> DeferredTools<S> {
         Self { inner, lowering, innermost }
     }
 
-    /// The inner service.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    tower_genai_core::inner_service_accessors!();
 
     fn prepare(&self, request: &mut ModelRequest) -> Result<(), Error> {
         if self.innermost || Lowering::is_ready(request) {

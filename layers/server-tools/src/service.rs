@@ -18,20 +18,7 @@ impl<S> ServerTools<S> {
         Self { inner, tools }
     }
 
-    /// The inner service.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    tower_genai_core::inner_service_accessors!();
 }
 
 impl<S, Req> Service<Req> for ServerTools<S>

@@ -23,20 +23,7 @@ impl<S> ToolGuidelines<S> {
         Self { inner, placement, parts, caches }
     }
 
-    /// The inner service.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    tower_genai_core::inner_service_accessors!();
 
     fn write(&self, request: &mut ModelRequest) {
         if request.tools.is_empty() || self.parts == Parts::NONE {

@@ -38,20 +38,7 @@ impl<S> ToolSearch<S> {
         Self { inner, config, shared, lowering: Lowering::new(DeferralMode::Append) }
     }
 
-    /// The inner service.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    tower_genai_core::inner_service_accessors!();
 
     /// Adds the search tool and the catalogue. `None` where there is nothing for this layer to do.
     fn activate<Req: AsMut<ModelRequest> + Clone>(&self, mut request: Req) -> Result<(Option<Active<Req>>, Option<Req>), Error> {

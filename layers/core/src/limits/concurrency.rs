@@ -48,20 +48,7 @@ pub struct StreamConcurrencyLimit<S> {
 }
 
 impl<S> StreamConcurrencyLimit<S> {
-    /// The inner service.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    crate::inner_service_accessors!();
 }
 
 impl<S: Clone> Clone for StreamConcurrencyLimit<S> {

@@ -46,20 +46,7 @@ pub struct StreamTimeout<S> {
 }
 
 impl<S> StreamTimeout<S> {
-    /// The inner service.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    crate::inner_service_accessors!();
 }
 
 impl<S, Req> Service<Req> for StreamTimeout<S>
