@@ -14,6 +14,7 @@ use tower_genai::{
     BoxModelService, Conversation, DeferralMode, Error, ErrorKind, Json, Message, ModelRequest, ModelServiceExt, Reasoning, ServerTool,
     StopReason, ToolDefinition, ToolResult, ToolSet,
     deferred_tools::DeferredToolsLayer,
+    protocols::Capabilities,
     provider::{Anthropic, OpenAi},
     server_tools::ServerToolsLayer,
     tool_guidelines::{Placement, ToolGuidelinesLayer},
@@ -129,13 +130,15 @@ pub(crate) struct Setup {
     pub(crate) parts: Vec<Part>,
     pub(crate) reasoning: Option<Reasoning>,
     pub(crate) waits: Waits,
+    /// Changes what the endpoint is taken to accept.
+    pub(crate) change: fn(&mut Capabilities),
 }
 
 impl Setup {
     pub(crate) fn new(wire: Wire, model: &str, conversation: &str) -> Self {
         let parts = vec![Part::Search(ToolSearchLayer::new()), Part::Guidelines(ToolGuidelinesLayer::new()), Part::Deferred];
         let (model, conversation) = (model.to_owned(), format!("{conversation}-{wire:?}"));
-        Self { wire, model, conversation, parts, reasoning: None, waits: Waits::default() }
+        Self { wire, model, conversation, parts, reasoning: None, waits: Waits::default(), change: |_| {} }
     }
 
     pub(crate) fn placed(mut self, catalog: CatalogPlacement, guidelines: Placement) -> Self {
@@ -157,13 +160,15 @@ impl Setup {
         let (model, mode): (BoxModelService, DeferralMode) = match self.wire {
             Wire::Anthropic => {
                 let provider = Anthropic::new("key", self.model.as_str()).base_url(&strict.url).expect("a URL");
-                let provider = provider.header("x-conversation", &self.conversation).expect("a header").waits(self.waits);
+                let mut provider = provider.header("x-conversation", &self.conversation).expect("a header").waits(self.waits);
+                (self.change)(provider.capabilities_mut());
                 let mode = provider.deferral();
                 (provider.boxed_model(), mode)
             }
             Wire::Responses => {
                 let provider = OpenAi::new("key", self.model.as_str()).base_url(&format!("{}/v1", strict.url)).expect("a URL");
-                let provider = provider.header("x-conversation", &self.conversation).expect("a header").waits(self.waits);
+                let mut provider = provider.header("x-conversation", &self.conversation).expect("a header").waits(self.waits);
+                (self.change)(provider.capabilities_mut());
                 let mode = provider.deferral();
                 (provider.boxed_model(), mode)
             }

@@ -4,5 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod conversations;
+mod draw;
+mod fuzz;
 mod harness;
 mod streams;
