@@ -7,6 +7,7 @@ use serde::{
     de::{self, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
+pub(super) use tower_genai_core::write_string;
 
 /// A string that is borrowed where it has no escapes, also inside an `Option`.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,34 +99,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 
         deserializer.deserialize_map(MembersVisitor(PhantomData))
     }
-}
-
-/// Appends text as a JSON string.
-pub(super) fn write_string(out: &mut String, text: &str) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    out.reserve(text.len() + 2);
-    out.push('"');
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
-        let Some((clean, tail)) = rest.split_at_checked(at) else { break };
-        out.push_str(clean);
-        let Some(special) = tail.bytes().next() else { break };
-        match special {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            control => {
-                out.push_str("\\u00");
-                let digits = [control >> 4, control & 15];
-                out.extend(digits.iter().filter_map(|digit| HEX.get(usize::from(*digit))).map(|hex| char::from(*hex)));
-            }
-        }
-        rest = tail.get(1..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    out.push('"');
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl Json {
     #[must_use]
     pub fn string(text: &str) -> Self {
         let mut out = String::with_capacity(text.len() + 2);
-        write_string(text, &mut out);
+        write_string(&mut out, text);
         Self(out.into())
     }
 
@@ -220,22 +220,31 @@ fn string_end(text: &str, mut at: usize) -> usize {
     text.len()
 }
 
-fn write_string(text: &str, out: &mut String) {
+/// Appends text as a JSON string.
+pub fn write_string(out: &mut String, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(text.len() + 2);
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c < ' ' => {
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        let Some((clean, tail)) = rest.split_at_checked(at) else { break };
+        out.push_str(clean);
+        let Some(special) = tail.bytes().next() else { break };
+        match special {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            control => {
                 out.push_str("\\u00");
-                out.extend([u32::from(c) >> 4, u32::from(c) & 15].iter().filter_map(|d| char::from_digit(*d, 16)));
+                let digits = [control >> 4, control & 15];
+                out.extend(digits.iter().filter_map(|digit| HEX.get(usize::from(*digit))).map(|hex| char::from(*hex)));
             }
-            c => out.push(c),
         }
+        rest = tail.get(1..).unwrap_or_default();
     }
+    out.push_str(rest);
     out.push('"');
 }
 
@@ -276,7 +285,7 @@ impl<'de> Visitor<'de> for Transcribe<'_> {
         Ok(())
     }
     fn visit_str<E: de::Error>(self, value: &str) -> Result<(), E> {
-        write_string(value, self.0);
+        write_string(self.0, value);
         Ok(())
     }
     fn visit_unit<E: de::Error>(self) -> Result<(), E> {
@@ -317,7 +326,7 @@ impl<'de> Visitor<'de> for Transcribe<'_> {
                 self.0.push(',');
             }
             first = false;
-            write_string(&key, self.0);
+            write_string(self.0, &key);
             self.0.push(':');
             entries.next_value_seed(Transcribe(self.0))?;
         }

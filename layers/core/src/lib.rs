@@ -73,6 +73,8 @@ pub use deferral::{DEFAULT_MAX_DEFINITION_BYTES, Deferral, DeferralMode, Lowerin
 pub use error::{BoxError, Error, ErrorKind, ProviderError};
 pub use event::{Delta, Hosted, ModelEvent, Response, SearchHit, SearchReport, Stop, StopReason, Usage, Warning};
 pub use json::Json;
+#[doc(hidden)]
+pub use json::write_string;
 pub use message::{
     AssistantMessage, AssistantPart, Content, HostedCall, HostedOutcome, Image, Message, Replay, SearchResult, SystemMessage, ToolCall,
     ToolResult, UserMessage,

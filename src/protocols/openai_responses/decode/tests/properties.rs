@@ -124,8 +124,11 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(data in "\\PC{0,40}|[\\[\\]{}\",:a1. ]{0,40}") {
         let mut decoder = Decoder::new(Context::default(), &Target::new("host", "model"));
-        let _ = decoder.push(&data, &mut VecDeque::new());
-        let _ = decoder.whole(data.as_bytes(), &mut VecDeque::new());
+        for outcome in [decoder.push(&data, &mut VecDeque::new()), decoder.whole(data.as_bytes(), &mut VecDeque::new())] {
+            if let Err(error) = outcome {
+                prop_assert!(error.kind() == ErrorKind::Protocol || error.provider().is_some(), "{:?}", error.kind());
+            }
+        }
     }
 
     /// However the text of an item is cut into deltas, the events say it once and whole.
