@@ -34,8 +34,10 @@ pub trait Rounds<Req> {
     /// An error refuses the call.
     fn prepared(&mut self, prepared: Result<Self::Prepared, Error>) -> Result<Req, Error>;
 
-    /// Sees each event of a round but its response; may change or swallow it.
-    fn event(&mut self, event: ModelEvent) -> Option<ModelEvent>;
+    /// Sees each event of a round but its response, and may change it. Says whether the caller sees it too.
+    ///
+    /// The event stays where it is: a stream of events is too hot a path to move it about.
+    fn event(&mut self, event: &mut ModelEvent) -> bool;
 
     /// Sees the response of a round and decides how to go on.
     ///
@@ -219,33 +221,37 @@ where
                 return Poll::Ready(Some(Ok(event)));
             }
             match this.state.as_mut().project() {
-                StreamProj::Streaming { events } => match ready!(events.poll_next(cx)) {
-                    Some(Ok(ModelEvent::Response(response))) => {
-                        // What the finished stream holds must be free before readiness is polled again.
-                        this.state.set(StreamState::Ended);
-                        match this.rounds.response(*response) {
-                            Ok(Step { events, settle, next }) => {
-                                *this.queue = events;
-                                let next = Some(next);
-                                this.state.set(match settle {
-                                    Some(settle) => StreamState::Settling { settle, next },
-                                    None => StreamState::Between { next },
-                                });
+                StreamProj::Streaming { events } => {
+                    let mut polled = events.poll_next(cx);
+                    match &mut polled {
+                        Poll::Ready(Some(Ok(ModelEvent::Response(response)))) => {
+                            let response = std::mem::take(&mut **response);
+                            // What the finished stream holds must be free before readiness is polled again.
+                            this.state.set(StreamState::Ended);
+                            match this.rounds.response(response) {
+                                Ok(Step { events, settle, next }) => {
+                                    *this.queue = events;
+                                    let next = Some(next);
+                                    this.state.set(match settle {
+                                        Some(settle) => StreamState::Settling { settle, next },
+                                        None => StreamState::Between { next },
+                                    });
+                                }
+                                Err(error) => end!(error),
                             }
-                            Err(error) => end!(error),
                         }
-                    }
-                    Some(Ok(event)) => {
-                        if let Some(event) = this.rounds.event(event) {
-                            return Poll::Ready(Some(Ok(event)));
+                        Poll::Ready(Some(Ok(event))) => {
+                            if this.rounds.event(event) {
+                                return polled;
+                            }
                         }
+                        Poll::Ready(Some(Err(_)) | None) => {
+                            this.state.set(StreamState::Ended);
+                            return polled;
+                        }
+                        Poll::Pending => return Poll::Pending,
                     }
-                    Some(Err(error)) => end!(error),
-                    None => {
-                        this.state.set(StreamState::Ended);
-                        return Poll::Ready(None);
-                    }
-                },
+                }
                 StreamProj::Settling { settle, next } => {
                     let settled = ready!(settle.as_mut().poll(cx));
                     let next = next.take();

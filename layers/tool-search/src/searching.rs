@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Searching<Req> {
     /// `None` where the layer only passes events on.
-    active: Option<Active<Req>>,
+    active: Option<Box<Active<Req>>>,
     messages: Vec<Arc<Message>>,
     usage: Usage,
 }
@@ -61,7 +61,7 @@ impl Answer {
 }
 
 impl<Req> Searching<Req> {
-    pub(crate) fn new(active: Option<Active<Req>>) -> Self {
+    pub(crate) fn new(active: Option<Box<Active<Req>>>) -> Self {
         Self { active, messages: Vec::new(), usage: Usage::default() }
     }
 }
@@ -220,11 +220,11 @@ impl<Req: AsMut<ModelRequest> + Clone> Rounds<Req> for Searching<Req> {
         active.next_request()
     }
 
-    fn event(&mut self, mut event: ModelEvent) -> Option<ModelEvent> {
+    fn event(&mut self, event: &mut ModelEvent) -> bool {
         if !self.messages.is_empty() {
             event.shift(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
         }
-        Some(event)
+        true
     }
 
     fn response(&mut self, mut response: Response) -> Result<Step<Req>, Error> {

@@ -40,15 +40,15 @@ impl<S> ToolSearch<S> {
 
     tower_genai_core::inner_service_accessors!();
 
-    /// Adds the search tool and the catalogue. `None` where there is nothing for this layer to do.
-    fn activate<Req: AsMut<ModelRequest> + Clone>(&self, mut request: Req) -> Result<(Option<Active<Req>>, Option<Req>), Error> {
+    /// Adds the search tool and the catalogue. Gives the request back where there is nothing for this layer to do.
+    fn activate<Req: AsMut<ModelRequest> + Clone>(&self, mut request: Req) -> Result<Activated<Req>, Error> {
         let model = request.as_mut();
         let searched_elsewhere = model.layer_search
             || matches!(model.deferral, Deferral::Lowered(_))
             || model.server_tools.iter().any(ServerTool::is_tool_search);
         let is_deferring = model.tools.deferred_len() > 0 && !searched_elsewhere;
         if !is_deferring && (searched_elsewhere || model.messages.loads().is_empty()) {
-            return Ok((None, Some(request)));
+            return Ok(Activated::Idle(request));
         }
         let (mut prepared, mut unused) = (None, false);
         if is_deferring {
@@ -65,7 +65,8 @@ impl<S> ToolSearch<S> {
             prepared = Some(set);
         }
         let record = self.record_key(model);
-        let mut active = Active {
+        // Boxed, so that futures and streams stay small: they are moved several times, the state is not.
+        let mut active = Box::new(Active {
             request,
             prepared,
             config: self.config.clone(),
@@ -76,14 +77,14 @@ impl<S> ToolSearch<S> {
             unused,
             rounds: 0,
             fruitless: 0,
-        };
+        });
         if !self.config.resend_after_compaction {
             let messages = active.request.as_mut().messages.clone();
             let before = messages.all_loads().len() - messages.loads().len();
             let names: Vec<ToolName> = messages.all_loads().iter().take(before).map(|load| load.definition.name.clone()).collect();
             active.declare(&names);
         }
-        Ok((Some(active), None))
+        Ok(Activated::Active(active))
     }
 
     fn record_key(&self, request: &ModelRequest) -> Option<RecordKey> {
@@ -105,6 +106,11 @@ impl<S> ToolSearch<S> {
             _ => Some(Reading::Load(record.load(&key))),
         }
     }
+}
+
+enum Activated<Req> {
+    Idle(Req),
+    Active(Box<Active<Req>>),
 }
 
 enum Reading {
@@ -149,30 +155,24 @@ where
     }
 
     fn call(&mut self, request: Req) -> Self::Future {
-        let (mut active, request) = match self.activate(request) {
+        let activated = match self.activate(request) {
             Ok(activated) => activated,
             Err(error) => return RoundsFuture::refused(error.into()),
         };
-        let reading = active.as_mut().and_then(|active| self.recorded(active));
         // The instance that is ready is the one that is called.
         let clone = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, clone);
-        match reading {
-            Some(Reading::Load(load)) => return RoundsFuture::preparing(service, load, Searching::new(active)),
-            Some(Reading::Known(names)) => {
-                if let Some(active) = &mut active {
-                    active.declare(&names);
-                }
-            }
+        let mut active = match activated {
+            Activated::Active(active) => active,
+            Activated::Idle(request) => return RoundsFuture::calling(service, request, Searching::new(None)),
+        };
+        match self.recorded(&mut active) {
+            Some(Reading::Load(load)) => return RoundsFuture::preparing(service, load, Searching::new(Some(active))),
+            Some(Reading::Known(names)) => active.declare(&names),
             None => {}
         }
-        let request = match (&active, request) {
-            (Some(active), _) => active.next_request(),
-            (None, Some(request)) => Ok(request),
-            (None, None) => Err(Error::invalid("the request was lost before its first round")),
-        };
-        match request {
-            Ok(request) => RoundsFuture::calling(service, request, Searching::new(active)),
+        match active.next_request() {
+            Ok(request) => RoundsFuture::calling(service, request, Searching::new(Some(active))),
             Err(error) => RoundsFuture::refused(error.into()),
         }
     }

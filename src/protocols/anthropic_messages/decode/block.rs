@@ -99,7 +99,7 @@ impl Open {
         Self {
             index,
             kind,
-            start: Json::parse(raw.get()).unwrap_or_default(),
+            start: Json::from(raw),
             text: Grown::of(block.text),
             thinking: Grown::of(block.thinking),
             input: String::new(),

@@ -176,12 +176,12 @@ fn hosted_input(item: &Item<'_>) -> Option<Json> {
         let text: Text<'_> = read(Some(arguments));
         return match text.some() {
             Some(text) => Some(Json::parse(text).unwrap_or_else(|_| Json::string(text))),
-            None if arguments.get().starts_with('{') => Json::parse(arguments.get()).ok(),
+            None if arguments.get().starts_with('{') => Some(Json::from(arguments)),
             None => None,
         };
     }
     match (item.action, item.queries, item.code) {
-        (Some(action), _, _) => Json::parse(action.get()).ok(),
+        (Some(action), _, _) => Some(Json::from(action)),
         (_, Some(queries), _) => one("queries", queries),
         (_, _, Some(code)) => one("code", code),
         _ if !item.input.is_empty() => Json::parse(&format!("{{\"input\":{}}}", Json::string(&item.input))).ok(),

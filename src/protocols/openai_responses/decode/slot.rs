@@ -199,7 +199,7 @@ impl Slot {
             Role::Hosted => self.returned(events),
             _ => {}
         }
-        self.item = Some(Json::parse(raw.get())?);
+        self.item = Some(Json::from(raw));
         Ok(())
     }
 
