@@ -17,10 +17,11 @@ pub(super) struct Event<'a> {
     pub(super) delta: Option<Delta<'a>>,
     #[serde(borrow, default)]
     pub(super) content_block: Option<&'a RawValue>,
+    // Boxed, because nearly every event is a delta, and what it does not have is moved all the same.
     #[serde(borrow, default)]
-    pub(super) message: Option<Head<'a>>,
+    pub(super) message: Option<Box<Head<'a>>>,
     #[serde(default)]
-    pub(super) usage: Option<Counts>,
+    pub(super) usage: Option<Box<Counts>>,
     #[serde(default, deserialize_with = "present")]
     pub(super) error: bool,
 }

@@ -282,7 +282,7 @@ impl Decode for Decoder {
                     self.stopped(delta.stop_reason.as_ref(), delta.stop_sequence.as_ref(), delta.stop_details);
                     self.contain(delta.container);
                 }
-                self.count(event.usage.as_ref());
+                self.count(event.usage.as_deref());
             }
             Some("message_stop") => self.finish(events),
             Some("error") => return Err(error::of_stream(data)),
