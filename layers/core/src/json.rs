@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use memchr::memmem::Finder;
+use memchr::{memchr, memmem::Finder};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -228,7 +228,7 @@ fn minify(text: &str) -> Arc<str> {
 
 /// Where a string ends whose content begins at `at`: behind its closing quote, which is the first without an odd number of backslashes.
 fn string_end(text: &str, mut at: usize) -> usize {
-    while let Some(offset) = text.get(at..).and_then(|rest| rest.find('"')) {
+    while let Some(offset) = text.as_bytes().get(at..).and_then(|rest| memchr(b'"', rest)) {
         let quote = at + offset;
         let before = text.as_bytes().get(at..quote).unwrap_or_default();
         at = quote + 1;

@@ -26,6 +26,43 @@ pub(super) struct Event<'a> {
     pub(super) error: bool,
 }
 
+/// How the provider begins the event that nearly all of a stream consists of.
+pub(super) const DELTA_EVENT: &str = "{\"type\":\"content_block_delta\"";
+
+/// An event that begins as [`DELTA_EVENT`], read without room for what only other events have.
+#[derive(Deserialize)]
+pub(super) struct DeltaEvent<'a> {
+    #[serde(default)]
+    pub(super) index: Option<u64>,
+    #[serde(borrow)]
+    pub(super) delta: Piece<'a>,
+}
+
+/// A delta that is a piece of text; other deltas have none of the three.
+#[derive(Deserialize)]
+pub(super) struct Piece<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow, default)]
+    text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    partial_json: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    thinking: Option<Text<'a>>,
+}
+
+impl Piece<'_> {
+    pub(super) fn text(&self) -> Option<&str> {
+        let text = match &*self.kind.0 {
+            "text_delta" => &self.text,
+            "thinking_delta" => &self.thinking,
+            "input_json_delta" => &self.partial_json,
+            _ => return None,
+        };
+        text.as_ref().map(|text| &*text.0)
+    }
+}
+
 /// What changes: the fields of all deltas, and those of `message_delta`.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Delta<'a> {

@@ -16,7 +16,7 @@ use tower_genai_core::{
 
 use self::{
     block::{Kind, Open},
-    event::{Block, Event, Head, StopDetails},
+    event::{Block, DELTA_EVENT, DeltaEvent, Event, Head, StopDetails},
     usage::Counts,
 };
 use super::{AnthropicMessages, Context, error};
@@ -102,24 +102,17 @@ impl Decoder {
         if !is_known_delta(kind) {
             return Ok(());
         }
-        let position = self.position(index).ok_or_else(|| protocol("a delta for a content block that has not started"))?;
+        let position = self.started(index)?;
+        let piece = match kind {
+            "text_delta" => &delta.text,
+            "thinking_delta" => &delta.thinking,
+            "input_json_delta" => &delta.partial_json,
+            _ => &None,
+        };
+        if let Some(Text(text)) = piece {
+            self.grow(position, kind, text, events);
+        }
         let Some(open) = self.open.get_mut(position) else { return Ok(()) };
-        if let ("text_delta", Some(Text(text))) = (kind, &delta.text) {
-            open.push_text(text);
-            if matches!(open.kind, Kind::Text) {
-                push_text(text, ModelEvent::Text, events);
-            }
-        }
-        if let ("thinking_delta", Some(Text(text))) = (kind, &delta.thinking) {
-            open.push_thinking(text);
-            if matches!(open.kind, Kind::Thinking) {
-                push_text(text, ModelEvent::Reasoning, events);
-            }
-        }
-        if let ("input_json_delta", Some(Text(text))) = (kind, &delta.partial_json) {
-            open.push_input(text);
-            push_input(&open.kind, text, events);
-        }
         if let ("signature_delta", Some(Text(signature))) = (kind, &delta.signature) {
             open.sign(signature);
         }
@@ -132,6 +125,34 @@ impl Decoder {
             open.set(&members);
         }
         Ok(())
+    }
+
+    /// Adds a piece of text to a block.
+    fn grow(&mut self, position: usize, kind: &str, text: &str, events: &mut VecDeque<ModelEvent>) {
+        let Some(open) = self.open.get_mut(position) else { return };
+        match kind {
+            "text_delta" => {
+                open.push_text(text);
+                if matches!(open.kind, Kind::Text) {
+                    push_text(text, ModelEvent::Text, events);
+                }
+            }
+            "thinking_delta" => {
+                open.push_thinking(text);
+                if matches!(open.kind, Kind::Thinking) {
+                    push_text(text, ModelEvent::Reasoning, events);
+                }
+            }
+            _ => {
+                open.push_input(text);
+                push_input(&open.kind, text, events);
+            }
+        }
+    }
+
+    /// Where the block of a delta is.
+    fn started(&self, index: Option<u64>) -> Result<usize, Error> {
+        self.position(index).ok_or_else(|| protocol("a delta for a content block that has not started"))
     }
 
     /// Where the open block of an index is; without an index, the latest.
@@ -251,6 +272,14 @@ impl Decode for Decoder {
             return Ok(());
         }
         let data = &*Json::well_formed(data);
+        if data.starts_with(DELTA_EVENT)
+            && let Ok(DeltaEvent { index, delta }) = serde_json::from_str(data)
+            && let Some(text) = delta.text()
+        {
+            let position = self.started(index)?;
+            self.grow(position, &delta.kind.0, text, events);
+            return Ok(());
+        }
         let event: Event<'_> = match serde_json::from_str(data) {
             Ok(event) => event,
             Err(error) => return unreadable(data, &error),
