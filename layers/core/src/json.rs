@@ -50,6 +50,14 @@ impl Json {
         Ok(Self(minify(&Self::well_formed(text))))
     }
 
+    /// Minifies text that was put together from values that are JSON, and is therefore not looked at again.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_written(text: &str) -> Self {
+        debug_assert!(serde_json::from_str::<IgnoredAny>(text).is_ok(), "the text is not JSON");
+        Self(minify(text))
+    }
+
     /// JSON text in which no escape is half of a surrogate pair: each such escape becomes U+FFFD.
     ///
     /// Models that are cut in the middle of a character write halves, the grammar of JSON allows them, and both Rust strings and endpoints

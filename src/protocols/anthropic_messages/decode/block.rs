@@ -1,7 +1,7 @@
 //! One content block while it grows.
 
 use crate::protocols::members::{Members, Text, write_string};
-use std::{borrow::Cow, fmt::Write, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::value::RawValue;
 use tower_genai_core::{AssistantPart, HostedCall, HostedOutcome, Json, ToolCall, ToolName};
@@ -253,8 +253,8 @@ impl Changes {
                 out.push(',');
             }
             write_string(&mut out, key);
-            // Writing to a String cannot fail.
-            let _ = write!(out, ":{value}");
+            out.push(':');
+            out.push_str(value);
         };
         let changed = |key: &str| self.0.iter().rev().find(|(changed, _)| changed == key).map(|(_, value)| value.as_str());
         for (key, value) in &members.0 {
@@ -269,6 +269,7 @@ impl Changes {
             }
         }
         out.push('}');
-        Json::parse(&out).unwrap_or_default()
+        // Written from members that were read as JSON, and from what `write_string` made.
+        Json::from_written(&out)
     }
 }
