@@ -247,7 +247,10 @@ impl Changes {
 
     /// The object with the changes, members in their order and new ones behind them.
     fn apply(self, members: &Members<'_>) -> Json {
-        let mut out = String::from("{");
+        let changed_bytes: usize = self.0.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+        let kept_bytes: usize = members.0.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+        let mut out = String::with_capacity(changed_bytes + kept_bytes + 2);
+        out.push('{');
         let mut write = |key: &str, value: &str| {
             if out.len() > 1 {
                 out.push(',');
