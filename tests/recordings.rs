@@ -65,7 +65,7 @@ fn a_recording_that_is_cut_gives_no_response_and_no_panic() {
                     let mut scratch = VecDeque::new();
                     let error = decoder.push(&event.data[..middle], &mut scratch).unwrap_err();
                     assert_eq!((error.kind(), scratch.len()), (ErrorKind::Protocol, 0));
-                    assert_eq!(decoder.unfinished().kind(), ErrorKind::Protocol);
+                    assert_eq!(decoder.end(&mut VecDeque::new()).unwrap_err().kind(), ErrorKind::Protocol);
                 }
                 if let Err(error) = decoder.push(&event.data, &mut events) {
                     assert!(error.provider().is_some(), "a recorded failure is the provider's: {error}");

@@ -47,7 +47,7 @@ fn stream(decoder: &mut dyn Decode, body: &[u8], chunk: Option<NonZeroUsize>, ev
     parser.finish();
     drain(decoder, &mut parser, events, &mut outcome)?;
     outcome?;
-    if decoder.is_done() { Ok(()) } else { Err(decoder.unfinished()) }
+    if decoder.is_done() { Ok(()) } else { decoder.end(events) }
 }
 
 /// Decodes what is there. A recording is read on behind an error of its own, since what follows may say more about it.

@@ -8,6 +8,9 @@ use std::{
 use tower_genai_core::{
     AssistantMessage, AssistantPart, Conversation, Message, SearchResult, SystemMessage, ToolCall, ToolResult, UserMessage,
 };
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::CallIds;
 
 /// One step of the dialogue.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub(crate) enum Entry<'a> {
     User(&'a UserMessage),
     /// An instruction in the middle.
     System(&'a SystemMessage),
+    /// A summary that stands for all that was before.
+    Summary(&'a str),
     /// What the model says, with the answers to all its calls.
     Turn(Turn<'a>),
 }
@@ -29,6 +34,21 @@ pub(crate) struct Turn<'a> {
     pub(crate) message: &'a AssistantMessage,
     /// An answer for every call and search, in the order of the calls.
     pub(crate) answers: Vec<Answer<'a>>,
+    /// The number of parts that a summary stands for.
+    summarized: usize,
+}
+
+impl<'a> Turn<'a> {
+    /// The parts that a summary does not stand for, each call with the position of its answer.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&'a AssistantPart, Option<usize>)> + use<'a> {
+        let mut answers = 0..self.answers.len();
+        let summarized = self.summarized;
+        let parts = self.message.parts.iter().map(move |part| {
+            let is_call = matches!(part, AssistantPart::ToolCall(_) | AssistantPart::Search(_));
+            (part, if is_call { answers.next() } else { None })
+        });
+        parts.enumerate().filter(move |(at, (_, answer))| *at >= summarized || answer.is_some()).map(|(_, part)| part)
+    }
 }
 
 /// A call and its answer.
@@ -61,11 +81,53 @@ pub(crate) const MISSING_RESULT: &str = "No result was recorded for this call.";
 /// What stands where an image was and the model reads text only.
 pub(crate) const IMAGE_OMITTED: &str = "[image omitted: this model reads text only]";
 
+/// What stands where the model made an image and the endpoint takes none from it.
+pub(crate) const IMAGE_MADE: &str = "[an image that the model made]";
+
+/// The answer to a search where definitions cannot stand in it: they are declared beside the other tools.
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
+pub(crate) fn search_text(result: &SearchResult, names: &super::wire_names::WireNames) -> String {
+    let loaded: Vec<_> = result.loaded.iter().map(|tool| names.wire(&tool.name)).collect();
+    match (loaded.is_empty(), result.note.is_empty()) {
+        (true, _) => result.note.to_string(),
+        (false, true) => format!("Loaded, call directly: {}.", loaded.join(", ")),
+        (false, false) => format!("Loaded, call directly: {}. {}", loaded.join(", "), result.note),
+    }
+}
+
+/// A summary as a text of the user.
+pub(crate) fn summary_text(summary: &str) -> String {
+    format!("Summary of the conversation so far:\n\n{summary}")
+}
+
+/// Drops what the last summary stands for, where it is readable; other endpoints cannot read it and get everything.
+pub(crate) fn begin_at_summary<'a>(messages: &Conversation, mut entries: Vec<Entry<'a>>) -> Vec<Entry<'a>> {
+    let Some(compaction) = messages.compaction() else { return entries };
+    let Some(at) = entries.iter().position(|entry| matches!(entry, Entry::Turn(turn) if turn.index == compaction)) else { return entries };
+    let Some(Entry::Turn(turn)) = entries.get_mut(at) else { return entries };
+    let Some((summary, end)) = readable_summary(turn.message) else { return entries };
+    turn.summarized = end;
+    entries.drain(..at);
+    entries.insert(0, Entry::Summary(summary));
+    entries
+}
+
+/// The last summary of a message, where it is readable, and the number of parts up to it.
+pub(crate) fn readable_summary(message: &AssistantMessage) -> Option<(&str, usize)> {
+    let parts = message.parts.iter().enumerate().rev();
+    let mut summaries = parts.filter_map(|(at, part)| match part {
+        AssistantPart::Compaction { summary } => Some((summary.as_deref(), at + 1)),
+        _ => None,
+    });
+    let (summary, end) = summaries.next()?;
+    Some((summary.filter(|summary| !summary.trim().is_empty())?, end))
+}
+
 /// Puts each answer behind its call.
 ///
 /// Answers are found wherever they stand after their call and before the next one of the same id, the first of several counts; an answer
 /// without a call is left out, a call without an answer is [`Answered::Missing`].
-pub(crate) fn entries(messages: &Conversation, max_call_id: usize) -> Vec<Entry<'_>> {
+pub(crate) fn entries(messages: &Conversation, call_ids: CallIds) -> Vec<Entry<'_>> {
     let mut answers: HashMap<&str, Vec<(usize, &Message)>> = HashMap::new();
     let mut turns: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
@@ -98,10 +160,10 @@ pub(crate) fn entries(messages: &Conversation, max_call_id: usize) -> Vec<Entry<
                             Some(Message::Search(result)) => Answered::Search(result),
                             _ => Answered::Missing,
                         };
-                        Answer { call, is_search, id: unique_id(&call.id, max_call_id, &mut used), result }
+                        Answer { call, is_search, id: unique_id(&call.id, call_ids, &mut used), result }
                     })
                     .collect();
-                entries.push(Entry::Turn(Turn { index, message, answers }));
+                entries.push(Entry::Turn(Turn { index, message, answers, summarized: 0 }));
             }
             // Answers stand with their calls. Message is non-exhaustive: later kinds have no form on a wire.
             _ => {}
@@ -119,23 +181,38 @@ fn calls(message: &AssistantMessage) -> impl Iterator<Item = (&ToolCall, bool)> 
     })
 }
 
-/// An id that every endpoint takes and that no earlier call has.
-fn unique_id<'a>(id: &'a str, max_len: usize, used: &mut HashSet<String>) -> Cow<'a, str> {
-    let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if !id.is_empty() && id.len() <= max_len && id.bytes().all(legal) && used.insert(id.to_owned()) {
+/// An id that the endpoint takes and that no earlier call has. It depends on nothing but the calls before it.
+fn unique_id<'a>(id: &'a str, rules: CallIds, used: &mut HashSet<String>) -> Cow<'a, str> {
+    let is_legal = match rules {
+        CallIds::UpTo(most) => !id.is_empty() && id.len() <= most && id.bytes().all(is_id_byte),
+        CallIds::Exactly(len) => id.len() == len && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+    };
+    if is_legal && used.insert(id.to_owned()) {
         return Cow::Borrowed(id);
     }
-    let room = max_len.saturating_sub(9).max(1);
-    let base: String = id.bytes().take(room).map(|byte| if legal(byte) { char::from(byte) } else { '_' }).collect();
-    let base = if base.is_empty() { "call".to_owned() } else { base };
     let mut count = 2u32;
     loop {
-        let candidate = format!("{base}_{count}");
-        if used.insert(candidate.clone()) {
+        let candidate = match rules {
+            CallIds::UpTo(most) => {
+                let legal = id.bytes().map(|byte| if is_id_byte(byte) { char::from(byte) } else { '_' });
+                let base: String = legal.take(most.saturating_sub(12)).collect();
+                format!("{}_{count}", if base.is_empty() { "call" } else { &base })
+            }
+            CallIds::Exactly(len) => {
+                let digits = format!("{:016x}", xxh3_64(format!("{count}:{id}").as_bytes()));
+                digits.chars().cycle().take(len).collect()
+            }
+        };
+        // Rules that leave room for less than a few ids cannot be kept.
+        if used.insert(candidate.clone()) || count > 10_000 {
             return Cow::Owned(candidate);
         }
         count += 1;
     }
+}
+
+fn is_id_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
 #[cfg(test)]
@@ -164,10 +241,11 @@ mod tests {
             Answered::Search(_) => format!("{}=search", answer.id),
             Answered::Missing => format!("{}=?", answer.id),
         };
-        let entries = entries(&messages, 64);
+        let entries = entries(&messages, CallIds::UpTo(64));
         let shape = entries.iter().map(|entry| match entry {
             Entry::User(_) => "user".to_owned(),
             Entry::System(_) => "system".to_owned(),
+            Entry::Summary(_) => "summary".to_owned(),
             Entry::Turn(turn) => format!("turn {}", turn.answers.iter().map(show).collect::<Vec<_>>().join(" ")),
         });
         shape.collect()
@@ -195,10 +273,37 @@ mod tests {
 
     #[test]
     fn ids_that_endpoints_refuse_are_changed() {
-        let mut used = HashSet::new();
-        assert_eq!(unique_id("", 64, &mut used), "call_2");
-        assert_eq!(unique_id("a b", 64, &mut used), "a_b_2");
-        let long = unique_id(&"x".repeat(80), 64, &mut used).into_owned();
+        let (mut used, rules) = (HashSet::new(), CallIds::UpTo(64));
+        assert_eq!(unique_id("", rules, &mut used), "call_2");
+        assert_eq!(unique_id("a b", rules, &mut used), "a_b_2");
+        let long = unique_id(&"x".repeat(80), rules, &mut used).into_owned();
         assert!(long.len() <= 64 && long.ends_with("_2"), "{long}");
+    }
+
+    #[test]
+    fn ids_of_one_length_are_hashes_where_they_do_not_fit() {
+        let (mut used, rules) = (HashSet::new(), CallIds::Exactly(9));
+        assert_eq!(unique_id("abcDEF123", rules, &mut used), "abcDEF123");
+        let [one, again] = [(); 2].map(|()| unique_id("toolu_1", rules, &mut used).into_owned());
+        assert!(one != again && [&one, &again].iter().all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())));
+        assert_eq!(unique_id("toolu_1", rules, &mut HashSet::new()), one);
+    }
+
+    #[test]
+    fn a_readable_summary_stands_for_what_was_before() {
+        let compaction = |summary: Option<&str>| {
+            let parts = [AssistantPart::Text { text: "old".into() }, AssistantPart::Compaction { summary: summary.map(Into::into) }];
+            let new = AssistantPart::Text { text: "new".into() };
+            Message::Assistant(AssistantMessage::new(parts.into_iter().chain([new]).collect()))
+        };
+        for (summary, expected) in [(Some("s"), 3), (None, 3), (Some(" "), 3)] {
+            let messages = Conversation::from_iter([Message::user("u"), compaction(summary), Message::user("v")]);
+            let entries = begin_at_summary(&messages, entries(&messages, CallIds::UpTo(64)));
+            assert_eq!(entries.len(), expected);
+            let is_shortened = matches!(entries.first(), Some(Entry::Summary("s")));
+            assert_eq!(is_shortened, summary == Some("s"));
+            let Some(Entry::Turn(turn)) = entries.get(1) else { panic!("a turn") };
+            assert_eq!(turn.parts().count(), if is_shortened { 1 } else { 3 });
+        }
     }
 }

@@ -5,16 +5,28 @@
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic_messages;
+#[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
+mod body;
 mod capabilities;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
+mod context;
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
+mod functions;
+#[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
 mod history;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
 mod lenient;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
 mod members;
+#[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
+mod object;
+#[cfg(feature = "openai")]
+mod openai_error;
 #[cfg(feature = "openai")]
 pub mod openai_responses;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
+mod schema;
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
 mod wire_names;
 
 use std::{collections::VecDeque, sync::Arc};
@@ -23,7 +35,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tower_genai_core::{AssistantMessage, DeferralMode, Error, ModelEvent, ModelRequest, Usage};
 
-pub use capabilities::{CacheLifetime, Capabilities, ThinkingStyle};
+pub use capabilities::{CacheLifetime, CallIds, Capabilities, HostedSearch, MixedTools, ServerToolForm, ThinkingStyle};
 
 /// Where a request goes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -105,8 +117,24 @@ pub trait Protocol {
     fn error(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error;
 }
 
+/// How the body of a streamed response falls into events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Framing {
+    /// Server-sent events.
+    #[default]
+    Events,
+    /// One JSON document a line.
+    Lines,
+}
+
 /// Reads one response. Bookkeeping gives no events; the last event is the [`ModelEvent::Response`].
 pub trait Decode {
+    /// How a stream is framed where its content type does not say it.
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
     /// Reads the data of one event of a streamed response.
     ///
     /// # Errors
@@ -122,14 +150,23 @@ pub trait Decode {
     /// As [`push`](Self::push).
     fn whole(&mut self, body: &[u8], events: &mut VecDeque<ModelEvent>) -> Result<(), Error>;
 
+    /// The body ended well, and the response is not [done](Self::is_done).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Protocol`](tower_genai_core::ErrorKind::Protocol), unless the protocol has no terminal event and everything is there.
+    fn end(&mut self, _events: &mut VecDeque<ModelEvent>) -> Result<(), Error> {
+        Err(unfinished())
+    }
+
     /// Whether the response is complete: nothing of what follows matters.
     fn is_done(&self) -> bool;
+}
 
-    /// The error of a body that ended early.
-    fn unfinished(&self) -> Error {
-        Error::new(
-            tower_genai_core::ErrorKind::Protocol,
-            "the response ended before its terminal event; what was complete before that has been passed on",
-        )
-    }
+/// The error of a body that ended early.
+fn unfinished() -> Error {
+    Error::new(
+        tower_genai_core::ErrorKind::Protocol,
+        "the response ended before its terminal event; what was complete before that has been passed on",
+    )
 }

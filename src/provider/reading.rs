@@ -12,8 +12,8 @@ use http::{HeaderMap, header::CONTENT_TYPE};
 use tower_genai_core::{BoxError, Error, ErrorKind, ModelEvent};
 
 use crate::{
-    protocols::Decode,
-    transport::{Clock, SseParser},
+    protocols::{Decode, Framing},
+    transport::{Clock, LineParser, SseParser},
 };
 
 /// A response with a status of 2xx, whose body is being read.
@@ -32,6 +32,7 @@ pub(super) struct Reading<D, B> {
 #[derive(Debug)]
 enum Form {
     Events(SseParser),
+    Lines(LineParser),
     Whole { body: Vec<u8>, max: usize },
 }
 
@@ -45,7 +46,7 @@ where
     ///
     /// For a page of a website.
     pub(super) fn new(response: http::Response<B>, decoder: D, clock: Clock, max_event_bytes: usize) -> Result<Self, Error> {
-        let form = form(response.headers(), max_event_bytes)?;
+        let form = form(response.headers(), decoder.framing(), max_event_bytes)?;
         let body = Some(Box::pin(response.into_body()));
         Ok(Self { body, form, decoder, decoded: false, events: VecDeque::new(), failed: None, clock })
     }
@@ -81,15 +82,15 @@ where
         match &mut self.form {
             Form::Events(parser) => {
                 let Some(event) = parser.next_event()? else { return Ok(false) };
-                if !event.data.trim().is_empty() {
-                    let decoded = self.decoder.push(&event.data, &mut self.events);
-                    if !self.events.is_empty() {
-                        self.decoded = true;
-                        self.clock.content();
-                    }
-                    decoded?;
-                }
-                Ok(true)
+                let decoded = push(&mut self.decoder, &event.data, &mut self.events);
+                self.note();
+                decoded
+            }
+            Form::Lines(parser) => {
+                let Some(line) = parser.next_line()? else { return Ok(false) };
+                let decoded = push(&mut self.decoder, &line, &mut self.events);
+                self.note();
+                decoded
             }
             Form::Whole { body, .. } => {
                 if self.body.is_some() {
@@ -97,8 +98,19 @@ where
                 }
                 let body = mem::take(body);
                 self.decoder.whole(&body, &mut self.events)?;
-                if self.decoder.is_done() { Ok(true) } else { Err(self.decoder.unfinished()) }
+                if !self.decoder.is_done() {
+                    self.decoder.end(&mut self.events)?;
+                }
+                Ok(true)
             }
+        }
+    }
+
+    /// Notes whether there was content.
+    fn note(&mut self) {
+        if !self.events.is_empty() {
+            self.decoded = true;
+            self.clock.content();
         }
     }
 
@@ -111,8 +123,10 @@ where
         };
         let Some(frame) = frame else {
             self.body = None;
-            if let Form::Events(parser) = &mut self.form {
-                parser.finish();
+            match &mut self.form {
+                Form::Events(parser) => parser.finish(),
+                Form::Lines(parser) => parser.finish(),
+                Form::Whole { .. } => {}
             }
             return Poll::Ready(Ok(()));
         };
@@ -124,6 +138,7 @@ where
             let chunk = data.chunk();
             match &mut self.form {
                 Form::Events(parser) => parser.push(chunk),
+                Form::Lines(parser) => parser.push(chunk),
                 Form::Whole { body, max } if body.len() + chunk.len() <= *max => body.extend_from_slice(chunk),
                 Form::Whole { max, .. } => {
                     let text = format!("the response is larger than {max} bytes; raise max_event_bytes if that is legitimate");
@@ -145,7 +160,7 @@ where
                 let mut events = VecDeque::new();
                 match self.decoder.whole(text, &mut events) {
                     Err(error) if error.provider().is_some() => return Err(error),
-                    Ok(()) if self.decoder.is_done() && !self.decoded => {
+                    Ok(()) if (self.decoder.is_done() || self.decoder.end(&mut events).is_ok()) && !self.decoded => {
                         self.events = events;
                         return Ok(());
                     }
@@ -153,11 +168,19 @@ where
                 }
             }
         }
-        Err(self.decoder.unfinished())
+        self.decoder.end(&mut self.events)
     }
 }
 
-fn form(headers: &HeaderMap, max: usize) -> Result<Form, Error> {
+/// Decodes one event.
+fn push(decoder: &mut impl Decode, data: &str, events: &mut VecDeque<ModelEvent>) -> Result<bool, Error> {
+    if !data.trim_ascii().is_empty() {
+        decoder.push(data, events)?;
+    }
+    Ok(true)
+}
+
+fn form(headers: &HeaderMap, framing: Framing, max: usize) -> Result<Form, Error> {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let content_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match &*content_type {
@@ -167,7 +190,12 @@ fn form(headers: &HeaderMap, max: usize) -> Result<Form, Error> {
             Err(Error::new(ErrorKind::Protocol, text).with_retryable(false))
         }
         json if json == "application/json" || json.ends_with("+json") => Ok(Form::Whole { body: Vec::new(), max }),
-        _ => Ok(Form::Events(SseParser::new(max))),
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Ok(Form::Lines(LineParser::new(max))),
+        "text/event-stream" => Ok(Form::Events(SseParser::new(max))),
+        _ => Ok(match framing {
+            Framing::Events => Form::Events(SseParser::new(max)),
+            Framing::Lines => Form::Lines(LineParser::new(max)),
+        }),
     }
 }
 

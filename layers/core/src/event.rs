@@ -291,6 +291,8 @@ pub enum StopReason {
     Pause,
     /// The provider only compacted the conversation.
     Compaction,
+    /// The model called a tool in a way that the provider could not read, and the message lacks the call.
+    InvalidCall,
     /// The model searched for tools more often than is allowed in one call.
     SearchLimit,
     /// Something else; see [`Stop::native`].
@@ -311,6 +313,7 @@ impl StopReason {
             Self::ContextWindow => "context_window",
             Self::Pause => "pause",
             Self::Compaction => "compaction",
+            Self::InvalidCall => "invalid_call",
             Self::SearchLimit => "search_limit",
             Self::Other => "other",
         }
@@ -380,9 +383,21 @@ mod tests {
     #[test]
     fn reasons_are_the_words_of_their_json_form() {
         use StopReason::*;
-        for reason in
-            [EndTurn, ToolUse, MaxTokens, StopSequence, Refusal, ContentFilter, ContextWindow, Pause, Compaction, SearchLimit, Other]
-        {
+        let all = [
+            EndTurn,
+            ToolUse,
+            MaxTokens,
+            StopSequence,
+            Refusal,
+            ContentFilter,
+            ContextWindow,
+            Pause,
+            Compaction,
+            InvalidCall,
+            SearchLimit,
+            Other,
+        ];
+        for reason in all {
             assert_eq!(serde_json::to_value(reason).unwrap(), reason.to_string());
         }
     }

@@ -251,6 +251,8 @@ pub enum AssistantPart {
     Search(ToolCall),
     /// A call that the provider ran, or is still running, itself.
     Hosted(HostedCall),
+    /// An image that the model made.
+    Image(Image),
     /// From here on the provider works from a summary: nothing before it reaches the model.
     Compaction {
         /// The summary, where it is readable.
@@ -503,6 +505,7 @@ mod tests {
                     AssistantPart::ToolCall(call.clone()),
                     AssistantPart::Search(call.clone().call_type("tool_search_call")),
                     AssistantPart::Hosted(hosted),
+                    AssistantPart::Image(Image::Base64 { media_type: "image/png".into(), data: "AAAA".into() }),
                     AssistantPart::Compaction { summary: None },
                 ],
                 replay: Some(replay),

@@ -387,6 +387,8 @@ pub enum OutputFormat {
     /// Free text.
     #[default]
     Text,
+    /// Some JSON object. Endpoints that have this ask for the word `JSON` in the prompt.
+    Json,
     /// JSON that fits a schema.
     JsonSchema {
         /// A name for the schema, for the endpoints that want one.

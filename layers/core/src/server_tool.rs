@@ -170,8 +170,7 @@ impl ServerTool {
                 let execution = self.configuration.deserialize::<Execution>().ok().and_then(|fields| fields.execution);
                 execution.as_deref() != Some("client")
             }
-            "openrouter:tool_search" => true,
-            other => other.starts_with("tool_search_tool_"),
+            other => other.starts_with("tool_search_tool_") || other.ends_with(":tool_search"),
         }
     }
 

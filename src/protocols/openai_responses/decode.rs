@@ -13,10 +13,11 @@ use tower_genai_core::{
     AssistantMessage, AssistantPart, Error, ErrorKind, Json, Message, ModelEvent, Replay, Response, Stop, StopReason, Usage, Warning,
 };
 
-use super::{Context, NAME, error, item::Item};
+use super::{Context, NAME, item::Item};
 use crate::protocols::{
     Decode, Target,
     lenient::{Number, Text, read},
+    openai_error as error,
 };
 use slot::{Channel, Slot};
 

@@ -1,32 +1,29 @@
 //! Writes a request.
 
 mod input;
-mod object;
 mod output;
 mod plan;
 mod replay;
-mod schema;
 #[cfg(test)]
 mod tests;
 pub(super) mod tools;
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use http::HeaderMap;
 use tower_genai_core::{
-    Cache, Deferral, Effort, Error, ErrorKind, Identity, Json, ModelRequest, OutputFormat, ToolChoice, ToolDefinition, ToolName, wire_name,
+    Cache, Deferral, Effort, Error, ErrorKind, Identity, ModelRequest, OutputFormat, ToolChoice, ToolDefinition, ToolName, wire_name,
 };
 use xxhash_rust::xxh3::xxh3_128;
 
 use self::{
-    object::Object,
     output::Scene,
     plan::Plan,
     tools::{SearchForm, WireTools},
 };
 use super::Context;
-use crate::protocols::{Capabilities, Encoded, Target, ThinkingStyle};
+use crate::protocols::{Capabilities, Encoded, Target, ThinkingStyle, body::Body as Fields, object::Object};
 
 /// The longest cache key, in bytes. The service says nothing of a limit; a compatible one does.
 const MAX_CACHE_KEY: usize = 64;
@@ -75,7 +72,7 @@ pub(super) fn encode(
 
 /// Refuses what the protocol has no field for.
 fn refuse(request: &ModelRequest, capabilities: &Capabilities) -> Result<(), Error> {
-    request.validate_server_tools()?;
+    capabilities.check_server_tools(request)?;
     let absent = |field: &str| {
         Err(Error::invalid(format!(
             "`{field}` has no field in the Responses API; leave it out, or put what your endpoint calls it into `extra_body`"
@@ -100,7 +97,7 @@ fn refuse(request: &ModelRequest, capabilities: &Capabilities) -> Result<(), Err
     Ok(())
 }
 
-/// A body in the making. Fields that the caller adds replace those of the same key.
+/// What a body is made of.
 struct Body<'a> {
     request: &'a ModelRequest,
     capabilities: &'a Capabilities,
@@ -108,39 +105,11 @@ struct Body<'a> {
     plan: &'a Plan<'a>,
 }
 
-/// The members of the body, without those that the caller brings.
-struct Fields<'a> {
-    object: Object<'a>,
-    extra: &'a BTreeMap<Arc<str>, Json>,
-}
-
-impl Fields<'_> {
-    fn add(&mut self, key: &str, write: impl FnOnce(&mut String)) {
-        if !self.extra.contains_key(key) {
-            write(self.object.key(key));
-        }
-    }
-
-    fn raw(&mut self, key: &str, json: &str) {
-        self.add(key, |out| out.push_str(json));
-    }
-
-    fn string(&mut self, key: &str, text: &str) {
-        self.raw(key, Json::string(text).as_str());
-    }
-
-    fn number(&mut self, key: &str, number: Option<f64>) {
-        if let Some(number) = number.and_then(serde_json::Number::from_f64) {
-            self.raw(key, &number.to_string());
-        }
-    }
-}
-
 impl Body<'_> {
     fn write(&self, target: &Target) -> Result<String, Error> {
         let Self { request, capabilities, .. } = self;
         let mut out = String::with_capacity(8 * 1024);
-        let mut fields = Fields { object: Object::new(&mut out), extra: &request.extra_body };
+        let mut fields = Fields::new(&mut out, &request.extra_body);
         fields.string("model", &target.model);
         fields.raw("stream", "true");
         fields.raw("store", "false");
@@ -167,7 +136,7 @@ impl Body<'_> {
             fields.string("prompt_cache_key", &bounded(key));
         }
         if !request.metadata.is_empty() {
-            fields.add("metadata", |out| {
+            fields.member("metadata", |out| {
                 let mut object = Object::new(out);
                 for (key, value) in &request.metadata {
                     object.string(key, value);
@@ -260,7 +229,7 @@ impl Body<'_> {
         if reasoning.effort.is_none() && !summary {
             return;
         }
-        fields.add("reasoning", |out| {
+        fields.member("reasoning", |out| {
             let mut object = Object::new(out);
             if let Some(effort) = reasoning.effort {
                 object.string("effort", effort.as_str());
@@ -273,8 +242,15 @@ impl Body<'_> {
     }
 
     fn format(&self, fields: &mut Fields<'_>) {
-        let OutputFormat::JsonSchema { name, schema, strict } = &self.request.output else { return };
-        fields.add("text", |out| {
+        let (name, schema, strict) = match &self.request.output {
+            OutputFormat::Json => {
+                fields.raw("text", r#"{"format":{"type":"json_object"}}"#);
+                return;
+            }
+            OutputFormat::JsonSchema { name, schema, strict } => (name, schema, strict),
+            _ => return,
+        };
+        fields.member("text", |out| {
             let name = ToolName::new(if name.is_empty() { "output" } else { name });
             let mut text = Object::new(out);
             let mut format = Object::typed(text.key("format"), "json_schema");
@@ -288,20 +264,17 @@ impl Body<'_> {
 
     /// Writes what the caller adds, and behind everything else the dialogue, so that a longer one begins like a shorter one.
     fn dialogue(&self, mut fields: Fields<'_>) -> Result<(), Error> {
-        let extra = fields.extra;
-        for (key, value) in extra.iter().filter(|(key, _)| &***key != "input") {
-            fields.object.raw(key, value.as_str());
-        }
-        if let Some(input) = extra.get("input") {
-            fields.object.raw("input", input.as_str());
-        } else {
-            let scene = Scene { names: &self.tools.names, capabilities: self.capabilities };
-            let any = input::write(self.plan, self.tools.search.as_ref(), scene, fields.object.key("input"))?;
-            if !any && !DIALOGUE.iter().any(|key| extra.contains_key(*key)) {
-                return Err(Error::invalid("the request has no message that this endpoint can be sent; add a user message"));
+        fields.extras("input");
+        let stands_for_it = DIALOGUE.iter().any(|key| fields.brought(key).is_some());
+        let scene = Scene { names: &self.tools.names, capabilities: self.capabilities };
+        fields.last("input", |out| {
+            let any = input::write(self.plan, self.tools.search.as_ref(), scene, out)?;
+            if any || stands_for_it {
+                return Ok(());
             }
-        }
-        fields.object.end();
+            Err(Error::invalid("the request has no message that this endpoint can be sent; add a user message"))
+        })?;
+        fields.end();
         Ok(())
     }
 }

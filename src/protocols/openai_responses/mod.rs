@@ -35,17 +35,17 @@
 
 mod decode;
 mod encode;
-mod error;
 mod item;
 
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
-use tower_genai_core::{Cache, DeferralMode, Error, Identity, ModelRequest, ToolName};
+use tower_genai_core::{Cache, DeferralMode, Error, Identity, ModelRequest};
 
-use super::{Capabilities, Encoded, Paused, Protocol, Target, wire_names::WireNames};
+use super::{Capabilities, Encoded, Paused, Protocol, Target, openai_error};
 use encode::tools::WireTools;
 
+pub use super::context::Context;
 pub use decode::Decoder;
 
 const NAME: &str = "openai_responses";
@@ -72,14 +72,6 @@ impl Default for OpenAiResponses {
     }
 }
 
-/// What a [`Decoder`] has to know of the request.
-#[derive(Clone, Debug, Default)]
-pub struct Context {
-    names: WireNames,
-    /// The tool that searches deferred tools.
-    search: Option<ToolName>,
-}
-
 impl Protocol for OpenAiResponses {
     const NAME: &'static str = NAME;
     type Context = Context;
@@ -102,6 +94,6 @@ impl Protocol for OpenAiResponses {
     }
 
     fn error(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
-        error::of_status(status, headers, body)
+        openai_error::of_status(status, headers, body)
     }
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::protocols::{
     Capabilities, Resume,
-    history::{Entry, Turn},
+    history::{Entry, IMAGE_MADE, Turn, readable_summary, summary_text},
 };
 
 /// Who says a block.
@@ -136,6 +136,10 @@ pub(super) fn lay_out(
     for (at, entry) in entries.iter().enumerate().skip(start) {
         match entry {
             Entry::User(user) => layout.user(user)?,
+            Entry::Summary(summary) => {
+                let text = summary_text(summary);
+                layout.dialogue.push(Role::User, BlockKind::Plain, |out| write_text(out, &text));
+            }
             Entry::System(system) => layout.system(system, entries.get(at + 1..).unwrap_or_default()),
             Entry::Turn(turn) => {
                 if let Some(plan) = plans.next() {
@@ -161,7 +165,7 @@ fn beginning(request: &ModelRequest, entries: &[Entry<'_>], plans: &[Plan<'_>]) 
         if turn.index == compaction {
             let begins = match plans.get(turns).map(|plan| &plan.form) {
                 Some(Form::Items(items)) => items.iter().all(|item| matches!(item.kind, ItemKind::Compaction | ItemKind::Container { .. })),
-                Some(Form::Parts) => summary(turn).is_some(),
+                Some(Form::Parts) => readable_summary(turn.message).is_some(),
                 None => false,
             };
             return if begins { (at, turns, true) } else { (0, 0, false) };
@@ -169,17 +173,6 @@ fn beginning(request: &ModelRequest, entries: &[Entry<'_>], plans: &[Plan<'_>]) 
         turns += 1;
     }
     (0, 0, false)
-}
-
-/// The readable summary of a turn, and the number of parts up to it.
-fn summary<'a>(turn: &Turn<'a>) -> Option<(&'a str, usize)> {
-    let parts = turn.message.parts.iter().enumerate().rev();
-    let mut summaries = parts.filter_map(|(at, part)| match part {
-        AssistantPart::Compaction { summary } => Some((summary.as_deref(), at + 1)),
-        _ => None,
-    });
-    let (summary, end) = summaries.next()?;
-    Some((summary.filter(|summary| !summary.trim().is_empty())?, end))
 }
 
 pub(super) struct Layout<'r, 'a> {
@@ -315,9 +308,9 @@ impl<'a> Layout<'_, 'a> {
 
     fn parts(&mut self, turn: &Turn<'a>, begins_with_summary: bool) {
         let mut skipped = 0;
-        if let Some((summary, end)) = summary(turn).filter(|_| begins_with_summary) {
+        if let Some((summary, end)) = readable_summary(turn.message).filter(|_| begins_with_summary) {
             skipped = end;
-            let text = format!("Summary of the conversation so far:\n\n{summary}");
+            let text = summary_text(summary);
             self.dialogue.push(Role::User, BlockKind::Plain, |out| write_text(out, &text));
         }
         let is_prefill = self.is_last(turn) && turn.answers.is_empty();
@@ -336,6 +329,7 @@ impl<'a> Layout<'_, 'a> {
                 // The endpoint refuses to go on from white space.
                 AssistantPart::Text { text } if is_end => write_text(out, text.trim_end()),
                 AssistantPart::Text { text } | AssistantPart::Refusal { text } => write_text(out, text),
+                AssistantPart::Image(_) => write_text(out, IMAGE_MADE),
                 AssistantPart::ToolCall(call) | AssistantPart::Search(call) => {
                     write_call(out, call, answer.map_or(&call.id, |answer| &answer.id), &wire_name(&call.name, self.capabilities.names));
                     true

@@ -15,11 +15,11 @@ mod tests;
 mod tools;
 mod turns;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header::HeaderName};
-use tower_genai_core::{Cache, Error, ErrorKind, Identity, Json, ModelRequest};
+use tower_genai_core::{Cache, Error, ErrorKind, Identity, ModelRequest};
 
 pub(super) use self::tools::WireTools;
 use self::{
@@ -31,7 +31,7 @@ use self::{
     settings::Thinking,
 };
 use super::Context;
-use crate::protocols::{Capabilities, Encoded, Resume, Target, history, members::write_string};
+use crate::protocols::{Capabilities, Encoded, Resume, Target, body::Body, history, members::write_string};
 
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
@@ -43,10 +43,11 @@ pub(super) fn encode(
     capabilities: &Capabilities,
 ) -> Result<Encoded<Context>, Error> {
     let tools = WireTools::of(cache, &request.tools, capabilities)?;
+    capabilities.check_server_tools(request)?;
     let server_tools = WireServerTools::of(request, &tools)?;
     check_tools(&tools, &server_tools, capabilities)?;
 
-    let entries = history::entries(&request.messages, capabilities.max_call_id);
+    let entries = history::entries(&request.messages, capabilities.call_ids);
     let plans = turns::plan(&entries, target, &tools, &server_tools, request.extensions.get::<Resume>().is_some());
     let dialogue = dialogue::lay_out(request, &entries, &plans, &tools, capabilities)?;
 
@@ -57,7 +58,8 @@ pub(super) fn encode(
     let thinking = Thinking::of(request, capabilities, settled.without_thinking)?;
     let prompt = Prompt { system: &system, tools: &tools, server_tools: &server_tools, dialogue: &dialogue, settled: &settled };
 
-    let mut body = Body::new(&request.extra_body);
+    let mut out = String::with_capacity(8 * 1024);
+    let mut body = Body::new(&mut out, &request.extra_body);
     body.string("model", &target.model);
     body.raw("max_tokens", &thinking.max_tokens.to_string());
     body.raw("stream", "true");
@@ -68,7 +70,7 @@ pub(super) fn encode(
     if thinking.form.is_some() {
         body.member("thinking", |out| thinking.write(out));
     }
-    if let Some(config) = settings::output_config(request, &thinking) {
+    if let Some(config) = settings::output_config(request, &thinking)? {
         body.raw("output_config", &config);
     }
     if capabilities.sampling {
@@ -87,11 +89,12 @@ pub(super) fn encode(
     if let Some(container) = turns::container(&plans).filter(|_| server_tools.uses_container()) {
         body.string("container", container);
     }
-    let body = body.finish();
-    check_size(&body, capabilities)?;
+    body.extras("");
+    body.end();
+    check_size(&out, capabilities)?;
 
     let context = Context { names: tools.renamed.clone(), search: tools.search.clone(), prefix: Some(settled.prefix.into()) };
-    Ok(Encoded { body: Bytes::from(body), headers: headers(&server_tools), context })
+    Ok(Encoded { body: Bytes::from(out), headers: headers(&server_tools), context })
 }
 
 fn check_tools(tools: &WireTools, server_tools: &WireServerTools, capabilities: &Capabilities) -> Result<(), Error> {
@@ -251,49 +254,4 @@ fn write_list<T>(out: &mut String, items: impl Iterator<Item = T>, mut write: im
         write(out, item);
     }
     out.push(']');
-}
-
-/// The JSON object that goes out. Members that the caller gives replace ours.
-struct Body<'a> {
-    out: String,
-    extra: &'a BTreeMap<Arc<str>, Json>,
-}
-
-impl<'a> Body<'a> {
-    fn new(extra: &'a BTreeMap<Arc<str>, Json>) -> Self {
-        Self { out: String::from("{"), extra }
-    }
-
-    fn member(&mut self, name: &str, write: impl FnOnce(&mut String)) {
-        if self.extra.contains_key(name) {
-            return;
-        }
-        self.key(name);
-        write(&mut self.out);
-    }
-
-    fn raw(&mut self, name: &str, json: &str) {
-        self.member(name, |out| out.push_str(json));
-    }
-
-    fn string(&mut self, name: &str, text: &str) {
-        self.member(name, |out| write_string(out, text));
-    }
-
-    fn key(&mut self, name: &str) {
-        if self.out.len() > 1 {
-            self.out.push(',');
-        }
-        write_string(&mut self.out, name);
-        self.out.push(':');
-    }
-
-    fn finish(mut self) -> String {
-        for (name, value) in self.extra {
-            self.key(name);
-            self.out.push_str(value.as_str());
-        }
-        self.out.push('}');
-        self.out
-    }
 }

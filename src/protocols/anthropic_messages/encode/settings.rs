@@ -43,7 +43,10 @@ impl Thinking {
         let Some(reasoning) = request.reasoning.filter(|_| capabilities.thinking != ThinkingStyle::Unsupported) else { return Ok(plain) };
         if reasoning.is_off() {
             let form = match capabilities.thinking {
-                ThinkingStyle::Adaptive | ThinkingStyle::Budget => Some(ThinkingForm::Disabled),
+                // The words of other protocols mean here what this one means by default.
+                ThinkingStyle::Adaptive | ThinkingStyle::Budget | ThinkingStyle::Effort | ThinkingStyle::Object | ThinkingStyle::Switch => {
+                    Some(ThinkingForm::Disabled)
+                }
                 ThinkingStyle::BetweenTools => Some(ThinkingForm::BetweenTools),
                 ThinkingStyle::Always | ThinkingStyle::Unsupported => None,
             };
@@ -169,15 +172,25 @@ fn not_forceable(tool_type: &str, server_tools: &WireServerTools) -> Error {
 }
 
 /// The value of `output_config`; `None` where there is nothing to say.
-pub(super) fn output_config(request: &ModelRequest, thinking: &Thinking) -> Option<String> {
+///
+/// # Errors
+///
+/// For JSON without a schema, which the endpoint does not know.
+pub(super) fn output_config(request: &ModelRequest, thinking: &Thinking) -> Result<Option<String>, Error> {
     let mut out = String::new();
     if let Some(effort) = thinking.effort {
         out.push_str(&format!(",\"effort\":\"{effort}\""));
     }
-    if let OutputFormat::JsonSchema { schema, .. } = &request.output {
-        out.push_str(&format!(",\"format\":{{\"type\":\"json_schema\",\"schema\":{schema}}}"));
+    match &request.output {
+        OutputFormat::JsonSchema { schema, .. } => {
+            out.push_str(&format!(",\"format\":{{\"type\":\"json_schema\",\"schema\":{schema}}}"));
+        }
+        OutputFormat::Json => {
+            return Err(Error::invalid("`output` asks for JSON without a schema, which this endpoint does not know; give it a schema"));
+        }
+        _ => {}
     }
-    Some(format!("{{{}}}", out.strip_prefix(',')?))
+    Ok(out.strip_prefix(',').map(|members| format!("{{{members}}}")))
 }
 
 /// The numbers that decide how tokens are drawn, by their fields. The endpoint knows no others.

@@ -5,14 +5,15 @@ use std::borrow::Cow;
 use tower_genai_core::{AssistantPart, Content, Error, Json, ToolCall, ToolName, UserMessage};
 
 use super::{
-    object::{List, Object},
     output::{self, Output, Scene},
     plan::{Plan, Step, TurnPlan},
     replay::{Edits, Replayed, program},
 };
 use crate::protocols::{
-    history::{Answer, Answered},
+    functions::check_description,
+    history::{Answer, Answered, IMAGE_MADE, summary_text},
     members::write_string,
+    object::{List, Object},
     openai_responses::item::{Call, Role},
 };
 
@@ -23,6 +24,12 @@ pub(super) fn write(plan: &Plan<'_>, search: Option<&ToolName>, scene: Scene<'_>
         match step {
             Step::User(message) => user(message, scene, &mut items),
             Step::System(message) => instruction(&message.content, scene, &mut items),
+            Step::Summary(summary) => {
+                let mut object = Object::new(items.entry());
+                object.string("role", "user");
+                object.string("content", &summary_text(summary));
+                object.end();
+            }
             Step::Turn(turn) => Writer { plan, turn, search, scene }.write(&mut items)?,
         }
     }
@@ -80,7 +87,7 @@ impl<'a, 'b> Writer<'a, 'b> {
             object.string("role", "developer");
             let mut tools = List::new(object.key("tools"));
             for tool in &self.turn.additional {
-                super::tools::check(tool, self.scene.capabilities)?;
+                check_description(tool, self.scene.capabilities)?;
                 super::tools::function(tool, self.scene.names, false, tools.entry());
             }
             tools.end();
@@ -151,9 +158,10 @@ impl<'a, 'b> Writer<'a, 'b> {
     /// A message that was written elsewhere, or changed since, from its parts.
     fn parts(&self, items: &mut List<'_>) {
         let mut said = String::new();
-        for (part, answer) in self.turn.parts() {
+        for (part, answer) in self.turn.turn.parts() {
             match part {
                 AssistantPart::Text { text } | AssistantPart::Refusal { text } => said.push_str(text),
+                AssistantPart::Image(_) => said.push_str(IMAGE_MADE),
                 AssistantPart::ToolCall(call) | AssistantPart::Search(call) => {
                     flush(&mut said, items);
                     if let Some(at) = answer {

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use tower_genai_core::{Content, Error, Image, ToolDefinition};
 
-use super::{
-    object::{List, Object},
-    tools,
-};
+use super::tools;
 use crate::protocols::{
     Capabilities,
-    history::{Answered, IMAGE_OMITTED, MISSING_RESULT},
+    functions::check_description,
+    history::{Answered, IMAGE_OMITTED, MISSING_RESULT, search_text},
     members::{Members, write_string},
+    object::{List, Object},
     openai_responses::{NAME, item::Call},
     wire_names::WireNames,
 };
@@ -54,7 +53,7 @@ impl<'a> Output<'a, '_> {
                 object.string("status", "completed");
                 let mut tools = List::new(object.key("tools"));
                 for tool in self.loaded {
-                    tools::check(tool, scene.capabilities)?;
+                    check_description(tool, scene.capabilities)?;
                     tools::function(tool, scene.names, true, tools.entry());
                 }
                 tools.end();
@@ -151,15 +150,7 @@ impl<'a> Output<'a, '_> {
     fn content(&self, scene: Scene<'_>, out: &mut String) {
         match self.result {
             Answered::Tool(result) => output_content(&result.content, scene.capabilities, out),
-            Answered::Search(result) => {
-                let mut text = result.note.to_string();
-                let names: Vec<String> = result.loaded.iter().map(|tool| format!("`{}`", scene.names.wire(&tool.name))).collect();
-                if !names.is_empty() {
-                    let gap = if text.is_empty() { "" } else { "\n\n" };
-                    text = format!("{text}{gap}Loaded: {}. Call them now.", names.join(", "));
-                }
-                write_string(out, &text);
-            }
+            Answered::Search(result) => write_string(out, &search_text(result, scene.names)),
             Answered::Missing => write_string(out, MISSING_RESULT),
         }
     }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use tower_genai_core::{AssistantPart, Message, ModelRequest, SystemMessage, ToolDefinition, ToolKind, UserMessage};
+use tower_genai_core::{Message, ModelRequest, SystemMessage, ToolDefinition, ToolKind, UserMessage};
 
 use super::{
     replay::{self, Replayed},
@@ -38,6 +38,7 @@ pub(super) struct Plan<'a> {
 pub(super) enum Step<'a> {
     User(&'a UserMessage),
     System(&'a SystemMessage),
+    Summary(&'a str),
     Turn(TurnPlan<'a>),
 }
 
@@ -85,17 +86,20 @@ struct Load<'a> {
 
 impl<'a> Plan<'a> {
     pub(super) fn of(request: &'a ModelRequest, target: &Target, names: &WireNames, form: SearchForm, capabilities: &Capabilities) -> Self {
-        let mut entries = history::entries(&request.messages, capabilities.max_call_id);
+        let mut entries = history::entries(&request.messages, capabilities.call_ids);
         let summary = compaction(request, target);
         if let Some(summary) = summary {
             // What stands before it reaches the model through the summary only.
             let at = entries.iter().position(|entry| matches!(entry, Entry::Turn(turn) if turn.index == summary));
             entries.drain(..at.unwrap_or(0));
+        } else {
+            entries = history::begin_at_summary(&request.messages, entries);
         }
         let mut ids = HashSet::new();
         let steps = entries.into_iter().map(|entry| match entry {
             Entry::User(message) => Step::User(message),
             Entry::System(message) => Step::System(message),
+            Entry::Summary(summary) => Step::Summary(summary),
             Entry::Turn(turn) => {
                 let is_summary = Some(turn.index) == summary;
                 Step::Turn(TurnPlan::of(turn, target, form, capabilities, is_summary, &mut ids))
@@ -232,15 +236,6 @@ impl<'a> TurnPlan<'a> {
             calls = turn.answers.iter().map(|answer| Some(neutral_call(answer, form))).collect();
         }
         Self { turn, items, calls, loaded: vec![Vec::new(); len], written, additional: Vec::new() }
-    }
-
-    /// The parts, with the position of its answer beside each call.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (&'a AssistantPart, Option<usize>)> {
-        let mut answers = 0..self.turn.answers.len();
-        self.turn.message.parts.iter().map(move |part| {
-            let is_call = matches!(part, AssistantPart::ToolCall(_) | AssistantPart::Search(_));
-            (part, if is_call { answers.next() } else { None })
-        })
     }
 }
 

@@ -5,11 +5,11 @@ use std::{borrow::Cow, collections::HashSet};
 use serde::Deserialize;
 use tower_genai_core::{Json, ToolCall};
 
-use super::object::Object;
 use crate::protocols::{
     history::Answer,
     lenient::{Text, read},
     members::Members,
+    object::Object,
     openai_responses::item::{Call, Item, Role},
 };
 

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use tower_genai_core::{Cache, DeferralMode, Error, Identity, ModelRequest, ServerTool, ToolDefinition, ToolKind, ToolName, ToolSet};
 
-use super::{
+use crate::protocols::{
+    Capabilities,
+    functions::{check_count, check_description},
     object::{List, Object},
     schema,
+    wire_names::WireNames,
 };
-use crate::protocols::{Capabilities, wire_names::WireNames};
 
 /// A tool set as it goes out. Written once for each set and kept.
 #[derive(Debug)]
@@ -79,7 +81,7 @@ pub(super) fn wire_tools(
                         let name = &tool.name;
                         return Err(Error::invalid(format!("tools `{}` and `{name}` are both a search; declare one of them", first.name)));
                     }
-                    check(tool, capabilities)?;
+                    check_description(tool, capabilities)?;
                     if form == SearchForm::Output {
                         search_tool(tool, &mut text);
                     } else {
@@ -87,7 +89,7 @@ pub(super) fn wire_tools(
                     }
                 }
                 _ => {
-                    check(tool, capabilities)?;
+                    check_description(tool, capabilities)?;
                     function(tool, &names, tool.deferred, &mut text);
                 }
             }
@@ -95,22 +97,6 @@ pub(super) fn wire_tools(
         let search = search.map(|tool| tool.name.clone());
         Ok(Arc::new(WireTools { text, len: tools.len(), form, names, search }))
     })
-}
-
-/// Refuses a definition that the endpoint would refuse.
-pub(super) fn check(tool: &ToolDefinition, capabilities: &Capabilities) -> Result<(), Error> {
-    let Some(most) = capabilities.max_description else { return Ok(()) };
-    if tool.description.len() <= most {
-        return Ok(());
-    }
-    let length = tool.description.chars().count();
-    if length <= most {
-        return Ok(());
-    }
-    Err(Error::invalid(format!(
-        "the description of tool `{}` has {length} characters and the endpoint takes at most {most}; shorten it",
-        tool.name
-    )))
 }
 
 /// Writes one function.
@@ -170,7 +156,7 @@ pub(super) fn list(
         entries.entry().push_str(&tools.text);
     }
     for tool in added {
-        check(tool, capabilities)?;
+        check_description(tool, capabilities)?;
         function(tool, &tools.names, false, entries.entry());
     }
     let any = !entries.is_empty();
@@ -185,10 +171,6 @@ pub(super) fn list(
     if searches > 1 {
         return Err(Error::invalid("the request declares two tool searches, a tool and a server tool; the endpoint takes one of them"));
     }
-    if let Some(most) = capabilities.max_tools.filter(|most| len > *most) {
-        return Err(Error::invalid(format!(
-            "the request declares {len} tools and the endpoint takes at most {most}; defer some of them behind a tool search, or send fewer"
-        )));
-    }
+    check_count(len, capabilities)?;
     Ok(any)
 }

@@ -92,10 +92,10 @@ fn an_error_in_the_middle_ends_the_response() {
 
 #[test]
 fn a_stream_without_its_end_is_not_a_response() {
-    let (result, decoder, out) = push_all(&[r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"x"}}"#]);
+    let (result, mut decoder, out) = push_all(&[r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"x"}}"#]);
     result.unwrap();
     assert!(!decoder.is_done() && out.len() == 1);
-    assert_eq!(decoder.unfinished().kind(), ErrorKind::Protocol);
+    assert_eq!(decoder.end(&mut VecDeque::new()).unwrap_err().kind(), ErrorKind::Protocol);
 }
 
 #[test]

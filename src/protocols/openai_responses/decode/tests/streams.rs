@@ -431,7 +431,7 @@ fn nothing_follows_the_end_and_an_open_stream_says_so() {
         decoder.push(data, &mut events).unwrap();
     }
     assert!(events.is_empty() && !decoder.is_done());
-    assert_eq!(decoder.unfinished().kind(), ErrorKind::Protocol);
+    assert_eq!(decoder.end(&mut VecDeque::new()).unwrap_err().kind(), ErrorKind::Protocol);
     for data in ["{\"type\":\"resp", "hello", "{\"type\":\"a\",\"type\":\"b\"}"] {
         let error = decoder.push(data, &mut events).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Protocol, "{data}");

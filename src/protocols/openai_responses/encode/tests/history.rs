@@ -69,13 +69,31 @@ fn a_foreign_answer_keeps_what_everybody_understands() {
         text_part("moment."),
         AssistantPart::ToolCall(call("c1", "read")),
         AssistantPart::Refusal { text: "Not that.".into() },
-        AssistantPart::Compaction { summary: Some("long ago".into()) },
+        AssistantPart::Image(Image::Base64 { media_type: "image/png".into(), data: "AAAA".into() }),
+        AssistantPart::Compaction { summary: None },
     ];
     let nothing = foreign(vec![AssistantPart::Reasoning { text: "Hm.".into() }, text_part("")]);
     let messages = vec![user("go"), foreign(parts), answer("c1", "read", "x"), nothing, user("on")];
     assert_eq!(
         shape(&body(&request([tool("read")], messages))),
-        ["user: go", "assistant: One moment.", "call c1 read ns=-", "assistant: Not that.", "output c1 \"x\"", "user: on"]
+        [
+            "user: go",
+            "assistant: One moment.",
+            "call c1 read ns=-",
+            "assistant: Not that.[an image that the model made]",
+            "output c1 \"x\"",
+            "user: on"
+        ]
+    );
+}
+
+#[test]
+fn a_foreign_summary_that_can_be_read_stands_for_what_was_before() {
+    let parts = vec![text_part("old"), AssistantPart::Compaction { summary: Some("long ago".into()) }, text_part("new")];
+    let messages = vec![user("go"), foreign(parts), user("on")];
+    assert_eq!(
+        shape(&body(&request([tool("read")], messages))),
+        ["user: Summary of the conversation so far:\n\nlong ago", "assistant: new", "user: on"]
     );
 }
 

@@ -174,9 +174,9 @@ fn in_append_mode_a_search_is_a_function_in_both_halves() {
         [
             "user: go",
             "call s1 tool_search ns=-",
-            "output s1 \"One found.\\n\\nLoaded: `a`. Call them now.\"",
+            "output s1 \"Loaded, call directly: a. One found.\"",
             "call s2 tool_search ns=-",
-            "output s2 \"Loaded: `b`, `c`. Call them now.\"",
+            "output s2 \"Loaded, call directly: b, c.\"",
             "call c1 a ns=-",
             "output c1 \"done\"",
         ]
@@ -192,7 +192,7 @@ fn a_search_that_went_out_as_a_function_is_answered_as_one() {
     let item = json!({"type": "function_call", "id": "fc_1", "call_id": "s1", "name": "tool_search", "arguments": "{\"queries\":[\"x\"]}"});
     let messages = vec![own(vec![AssistantPart::Search(search("s1"))], &[item]), loading("s1", &["a"], "Found.")];
     let sent = shape(&body(&request(tools(), messages)));
-    assert_eq!(sent, ["call s1 tool_search ns=-", "output s1 \"Found.\\n\\nLoaded: `a`. Call them now.\"", "additional [a]"]);
+    assert_eq!(sent, ["call s1 tool_search ns=-", "output s1 \"Loaded, call directly: a. Found.\"", "additional [a]"]);
 }
 
 #[test]

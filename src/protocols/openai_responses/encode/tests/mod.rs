@@ -6,8 +6,8 @@ mod repair;
 
 use serde_json::{Value, json};
 use tower_genai_core::{
-    AssistantMessage, AssistantPart, Content, Conversation, DeferralMode, Lowering, Message, Replay, SearchResult, ToolCall, ToolKind,
-    ToolResult, ToolSet,
+    AssistantMessage, AssistantPart, Content, Conversation, DeferralMode, Json, Lowering, Message, Replay, SearchResult, ToolCall,
+    ToolKind, ToolResult, ToolSet,
 };
 
 use super::*;

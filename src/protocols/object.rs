@@ -3,26 +3,26 @@
 use crate::protocols::members::write_string;
 
 /// An object in the making. [`end`](Self::end) closes it.
-pub(super) struct Object<'a> {
+pub(in crate::protocols) struct Object<'a> {
     out: &'a mut String,
     empty: bool,
 }
 
 impl<'a> Object<'a> {
-    pub(super) fn new(out: &'a mut String) -> Self {
+    pub(in crate::protocols) fn new(out: &'a mut String) -> Self {
         out.push('{');
         Self { out, empty: true }
     }
 
     /// An item or tool of a type.
-    pub(super) fn typed(out: &'a mut String, kind: &str) -> Self {
+    pub(in crate::protocols) fn typed(out: &'a mut String, kind: &str) -> Self {
         let mut object = Self::new(out);
         object.string("type", kind);
         object
     }
 
     /// Writes a key; its value is to be appended to what comes back.
-    pub(super) fn key(&mut self, key: &str) -> &mut String {
+    pub(in crate::protocols) fn key(&mut self, key: &str) -> &mut String {
         if !self.empty {
             self.out.push(',');
         }
@@ -32,21 +32,21 @@ impl<'a> Object<'a> {
         self.out
     }
 
-    pub(super) fn string(&mut self, key: &str, value: &str) {
+    pub(in crate::protocols) fn string(&mut self, key: &str, value: &str) {
         write_string(self.key(key), value);
     }
 
     /// A value that is JSON already.
-    pub(super) fn raw(&mut self, key: &str, json: &str) {
+    pub(in crate::protocols) fn raw(&mut self, key: &str, json: &str) {
         self.key(key).push_str(json);
     }
 
-    pub(super) fn bool(&mut self, key: &str, value: bool) {
+    pub(in crate::protocols) fn bool(&mut self, key: &str, value: bool) {
         self.raw(key, if value { "true" } else { "false" });
     }
 
     /// The members of another object, which is JSON already.
-    pub(super) fn members(&mut self, object: &str) {
+    pub(in crate::protocols) fn members(&mut self, object: &str) {
         let inner = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
         if inner.is_empty() {
             return;
@@ -58,25 +58,25 @@ impl<'a> Object<'a> {
         self.out.push_str(inner);
     }
 
-    pub(super) fn end(self) {
+    pub(in crate::protocols) fn end(self) {
         self.out.push('}');
     }
 }
 
 /// A list in the making.
-pub(super) struct List<'a> {
+pub(in crate::protocols) struct List<'a> {
     out: &'a mut String,
     empty: bool,
 }
 
 impl<'a> List<'a> {
-    pub(super) fn new(out: &'a mut String) -> Self {
+    pub(in crate::protocols) fn new(out: &'a mut String) -> Self {
         out.push('[');
         Self { out, empty: true }
     }
 
     /// Begins an entry, which is to be appended to what comes back.
-    pub(super) fn entry(&mut self) -> &mut String {
+    pub(in crate::protocols) fn entry(&mut self) -> &mut String {
         if !self.empty {
             self.out.push(',');
         }
@@ -84,11 +84,11 @@ impl<'a> List<'a> {
         self.out
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::protocols) fn is_empty(&self) -> bool {
         self.empty
     }
 
-    pub(super) fn end(self) {
+    pub(in crate::protocols) fn end(self) {
         self.out.push(']');
     }
 }

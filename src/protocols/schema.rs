@@ -4,8 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::object::Object;
-use crate::protocols::members::Members;
+use super::{members::Members, object::Object};
 
 /// Keys that make the root of a schema something else than a plain object.
 const ALTERNATIVES: [&str; 6] = ["anyOf", "oneOf", "allOf", "enum", "not", "$ref"];
@@ -14,7 +13,7 @@ const ALTERNATIVES: [&str; 6] = ["anyOf", "oneOf", "allOf", "enum", "not", "$ref
 ///
 /// A schema that has one is left as it is, to the byte. From a root of alternatives the properties of all are kept, none of them
 /// required: the model is told no less, and the tool still checks what it gets.
-pub(super) fn with_object_root(schema: &str) -> Cow<'_, str> {
+pub(in crate::protocols) fn with_object_root(schema: &str) -> Cow<'_, str> {
     let Some(root) = Members::of(schema) else { return Cow::Borrowed(schema) };
     let is_plain = root.get("type") == Some("\"object\"") && root.get("properties").is_some();
     if is_plain && !ALTERNATIVES.iter().any(|key| root.get(key).is_some()) {
@@ -74,7 +73,7 @@ fn definition<'a>(root: &Members<'a>, reference: &'a str) -> Option<Members<'a>>
 }
 
 /// Whether the endpoint can enforce a schema: every object in it names all its properties as required and allows no others.
-pub(super) fn allows_strict(schema: &str) -> bool {
+pub(in crate::protocols) fn allows_strict(schema: &str) -> bool {
     serde_json::from_str::<Strict<'_>>(schema).is_ok_and(|schema| schema.is_object() && schema.holds())
 }
 

@@ -54,7 +54,7 @@ fn provider_error(body: &str) -> ProviderError {
 }
 
 /// The error of a response with an HTTP status that is not 2xx.
-pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
+pub(in crate::protocols) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
     let mut provider = provider_error(&String::from_utf8_lossy(body));
     provider.request_id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let kind = of_code(&provider).unwrap_or(match status.as_u16() {
@@ -79,7 +79,7 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
 }
 
 /// The error of an `error` event: its fields beside the type, or in an object of their own.
-pub(super) fn of_event(event: &str) -> Error {
+pub(in crate::protocols) fn of_event(event: &str) -> Error {
     let mut provider = provider_error(event);
     // Flat events name their own type there.
     provider.error_type = provider.error_type.filter(|kind| kind != "error");
@@ -87,7 +87,7 @@ pub(super) fn of_event(event: &str) -> Error {
 }
 
 /// The error of a response that failed.
-pub(super) fn of_response(error: Option<&RawValue>) -> Error {
+pub(in crate::protocols) fn of_response(error: Option<&RawValue>) -> Error {
     inside(error.map(|error| provider_error(error.get())).unwrap_or_default())
 }
 
