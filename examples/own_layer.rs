@@ -59,7 +59,8 @@ impl<S: Service<Req>, Req> Service<Req> for Meter<S> {
     }
 }
 
-/// One measurement. It reports when it is dropped: with the last event, with an error, or when nobody wants the answer any more.
+/// One measurement. It reports when it is dropped: with the response, with an error, or when nobody wants the answer any more. Readers stop at the
+/// response, so there is no waiting for the `None` behind it.
 struct Measuring {
     name: &'static str,
     start: Instant,

@@ -75,7 +75,10 @@ fn differences(decoded: &Value, expected: &Value) -> Vec<String> {
     for field in ["text", "reasoning_len", "finish_reason"] {
         compare(field, field_of(decoded, field), field_of(expected, field), &mut out);
     }
-    compare("error", field_of(decoded, "error"), field_of(field_of(expected, "extra"), "error"), &mut out);
+    for field in ["type", "code", "message"] {
+        let of = |report| as_text(field_of(field_of(report, "error"), field));
+        compare(&format!("error.{field}"), &of(decoded), &of(field_of(expected, "extra")), &mut out);
+    }
     for counter in ["input", "output", "cache_read"] {
         let of = |report| field_of(field_of(report, "usage"), counter);
         compare(&format!("usage.{counter}"), of(decoded), of(expected), &mut out);
@@ -89,6 +92,11 @@ fn differences(decoded: &Value, expected: &Value) -> Vec<String> {
         ["name", "error_code"].into_iter().chain(given).collect()
     });
     out
+}
+
+/// Some hosts number their errors.
+fn as_text(value: &Value) -> Value {
+    if value.is_number() { Value::from(value.to_string()) } else { value.clone() }
 }
 
 /// A field, or null where there is none.
@@ -105,7 +113,9 @@ fn lists<'e>(decoded: &Value, expected: &'e Value, field: &str, out: &mut Vec<St
         out.push(format!("{field}: {} entries, expected {}", decoded.len(), expected.len()));
     }
     for (index, (decoded, expected)) in decoded.iter().zip(expected).enumerate() {
-        for name in fields(expected) {
+        // A model that writes `null` calls a tool without arguments.
+        let is_null = field_of(expected, "arguments_raw") == "null" && *field_of(decoded, "arguments") == serde_json::json!({});
+        for name in fields(expected).into_iter().filter(|name| !(is_null && name.starts_with("arguments"))) {
             compare(&format!("{field}[{index}].{name}"), field_of(decoded, name), field_of(expected, name), out);
         }
     }

@@ -124,8 +124,10 @@ fn reasoning_len(part: &AssistantPart) -> usize {
     }
 }
 
-fn not_empty(text: &str) -> Option<&str> {
-    Some(text).filter(|text| !text.is_empty())
+/// An id that the endpoint gave: not one that was made because it gave none.
+fn given(id: &str) -> Option<&str> {
+    let made = ["made_call_", "executed_"];
+    Some(id).filter(|id| !id.is_empty() && !made.iter().any(|prefix| id.starts_with(prefix)))
 }
 
 fn tool_call(part: &AssistantPart) -> Option<Value> {
@@ -139,7 +141,7 @@ fn tool_call(part: &AssistantPart) -> Option<Value> {
         _ => arguments.to_value(),
     };
     let mut report = json!({
-        "id": not_empty(id),
+        "id": given(id),
         "name": &*name.name,
         "arguments": if invalid_arguments.is_some() { Value::Null } else { arguments },
     });
@@ -156,7 +158,7 @@ fn server_tool(part: &AssistantPart) -> Option<Value> {
         HostedOutcome::Failed { code } => Some(&**code),
         _ => None,
     };
-    Some(json!({"name": &*call.name, "error_code": code, "id": not_empty(&call.id), "type": &*call.call_type}))
+    Some(json!({"name": &*call.name, "error_code": code, "id": given(&call.id), "type": &*call.call_type}))
 }
 
 fn error_report(error: &Error) -> Value {

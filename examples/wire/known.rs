@@ -3,7 +3,10 @@
 use http::{HeaderMap, StatusCode};
 use tower_genai::{
     Error, Lowering, ModelRequest, Usage,
-    protocols::{Capabilities, Decode, Protocol, Target, anthropic_messages::AnthropicMessages, openai_responses::OpenAiResponses},
+    protocols::{
+        Capabilities, Decode, Protocol, Target, anthropic_messages::AnthropicMessages, chat_completions::ChatCompletions,
+        openai_responses::OpenAiResponses,
+    },
 };
 
 /// Every protocol of this build. A new one is one entry: `Known::new(Protocol::default(), "host", Capabilities::of_it(), Habits { .. })`.
@@ -20,6 +23,12 @@ fn all() -> Vec<Known> {
             "api.openai.com",
             Capabilities::openai_responses(),
             Habits { counts_cache_apart: false, failure_is_finish: true },
+        ),
+        Known::new(
+            ChatCompletions::new(),
+            "api.openai.com",
+            Capabilities::openai_chat(),
+            Habits { counts_cache_apart: false, failure_is_finish: false },
         ),
     ])
 }

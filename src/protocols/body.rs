@@ -1,5 +1,7 @@
 //! The body of a request, with what the caller adds.
 
+#[cfg(feature = "openai")]
+use std::borrow::Cow;
 use std::{collections::BTreeMap, sync::Arc};
 
 use tower_genai_core::Json;
@@ -8,6 +10,20 @@ use super::{
     members::{Members, write_string},
     object::Object,
 };
+
+/// The longest cache key, in bytes. OpenAI says nothing of a limit; a compatible host does.
+#[cfg(feature = "openai")]
+const MAX_CACHE_KEY: usize = 64;
+
+/// The key for the provider's prompt cache: itself, or a hash of one that is too long.
+#[cfg(feature = "openai")]
+pub(crate) fn bounded_cache_key(key: &str) -> Cow<'_, str> {
+    if key.len() <= MAX_CACHE_KEY {
+        Cow::Borrowed(key)
+    } else {
+        Cow::Owned(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(key.as_bytes())))
+    }
+}
 
 /// A body in the making.
 ///
@@ -59,6 +75,11 @@ impl<'a> Body<'a> {
         if let Some(number) = number.and_then(serde_json::Number::from_f64) {
             self.raw(key, &number.to_string());
         }
+    }
+
+    /// Leaves a key of the caller out: it is meant for the protocol, not for the endpoint.
+    pub(crate) fn withhold(&mut self, key: &str) {
+        self.merged.push(key.into());
     }
 
     /// What the caller brings for a key.

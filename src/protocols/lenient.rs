@@ -3,11 +3,11 @@
 //! Gateways put numbers where strings belong, `null` where objects belong and fields of their own beside both. A decoder that reads
 //! with these types accepts whatever is JSON, in one pass and without an allocation.
 
-use std::{borrow::Cow, fmt, ops::Deref, sync::Arc};
+use std::{borrow::Cow, fmt, marker::PhantomData, ops::Deref, sync::Arc};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_json::value::RawValue;
 
@@ -48,25 +48,36 @@ pub(crate) struct Code<'a>(pub(crate) Option<Cow<'a, str>>);
 /// Visits everything that is not expected and takes it for the default.
 macro_rules! anything_else {
     ($value:ty, $default:expr, $($method:ident)*) => {
+        anything_else!(@all $value, $default, bool unit seq map $($method)*);
+    };
+    (@all $value:ty, $default:expr, $($method:ident)*) => {
         type Value = $value;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a JSON value")
         }
+        $(anything_else!(@$method $value, $default);)*
+    };
+    (@bool $value:ty, $default:expr) => {
         fn visit_bool<E: de::Error>(self, _: bool) -> Result<$value, E> {
             Ok($default)
         }
+    };
+    (@unit $value:ty, $default:expr) => {
         fn visit_unit<E: de::Error>(self) -> Result<$value, E> {
             Ok($default)
         }
+    };
+    (@seq $value:ty, $default:expr) => {
         fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<$value, A::Error> {
             while items.next_element::<IgnoredAny>()?.is_some() {}
             Ok($default)
         }
+    };
+    (@map $value:ty, $default:expr) => {
         fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<$value, A::Error> {
             while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             Ok($default)
         }
-        $(anything_else!(@$method $value, $default);)*
     };
     (@numbers $value:ty, $default:expr) => {
         fn visit_i64<E: de::Error>(self, _: i64) -> Result<$value, E> {
@@ -156,6 +167,56 @@ impl<'de: 'a, 'a> Deserialize<'de> for Code<'a> {
     }
 }
 
+/// A list, empty where there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Many<T>(pub(crate) Vec<T>);
+
+impl<T> Default for Many<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+/// An object, the default where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+struct ManyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ManyVisitor<T> {
+    anything_else!(@all Many<T>, Many::default(), bool unit map numbers strings);
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Many<T>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Many(all))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ManyVisitor(PhantomData))
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for ObjectVisitor<T> {
+    anything_else!(@all Object<T>, Object::default(), bool unit seq numbers strings);
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(entries)).map(Object)
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ObjectVisitor(PhantomData))
+    }
+}
+
 /// Reads a value that may be missing or of another type, which is the default then.
 pub(crate) fn read<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
@@ -188,6 +249,32 @@ mod tests {
         assert_eq!((&*fields.text, fields.number.0, fields.code.0.as_deref()), ("a\n", Some(3), Some("x")));
         let fields: Fields<'_> = serde_json::from_str(r#"{"number":"7","text":5}"#).unwrap();
         assert_eq!((fields.number.0, fields.text.some()), (None, None));
+    }
+
+    #[test]
+    fn lists_and_objects_may_be_something_else() {
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default)]
+        struct Outer<'a> {
+            #[serde(borrow)]
+            list: Many<Object<Fields<'a>>>,
+            object: Object<Counter>,
+        }
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default)]
+        struct Counter {
+            number: Number,
+        }
+        let outer: Outer<'_> = serde_json::from_str(r#"{"list":[{"text":"a"},null,7,[1]],"object":{"number":4,"x":[]}}"#).unwrap();
+        assert_eq!(outer.list.0.iter().map(|item| item.0.text.some()).collect::<Vec<_>>(), [Some("a"), None, None, None]);
+        assert_eq!(outer.object.0.number.0, Some(4));
+        for other in ["null", "true", "1", "-1", "1.5", "\"x\""] {
+            let document = format!("{{\"list\":{other},\"object\":{other}}}");
+            let outer: Outer<'_> = serde_json::from_str(&document).unwrap();
+            assert!(outer.list.0.is_empty() && outer.object.0.number.0.is_none(), "{other}");
+        }
+        let outer: Outer<'_> = serde_json::from_str(r#"{"list":{"a":1},"object":[1]}"#).unwrap();
+        assert!(outer.list.0.is_empty() && outer.object.0.number.0.is_none());
     }
 
     #[test]

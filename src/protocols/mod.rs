@@ -8,8 +8,12 @@ pub mod anthropic_messages;
 #[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
 mod body;
 mod capabilities;
+#[cfg(feature = "openai")]
+pub mod chat_completions;
 #[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
 mod context;
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
+mod error_body;
 #[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
 mod functions;
 #[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
@@ -18,10 +22,9 @@ mod history;
 mod lenient;
 #[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
 mod members;
+mod models;
 #[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
 mod object;
-#[cfg(feature = "openai")]
-mod openai_error;
 #[cfg(feature = "openai")]
 pub mod openai_responses;
 #[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
@@ -61,6 +64,8 @@ pub struct Encoded<C> {
     pub body: Bytes,
     /// Headers that this request needs beside those of the protocol, for example beta flags.
     pub headers: HeaderMap,
+    /// Where this request goes, if not to the path of the protocol.
+    pub path: Option<String>,
     /// What the decoder has to know: names on the wire, the search tool, the hash of the prompt.
     pub context: C,
 }
@@ -169,4 +174,14 @@ fn unfinished() -> Error {
         tower_genai_core::ErrorKind::Protocol,
         "the response ended before its terminal event; what was complete before that has been passed on",
     )
+}
+
+/// How the ids begin that a decoder makes because the endpoint gave none.
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
+const MADE_CALL: &str = "made_call_";
+
+/// The id of a call that the endpoint gave none, by its position in the message.
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
+fn made_call_id(position: usize) -> Arc<str> {
+    format!("{MADE_CALL}{position}").into()
 }

@@ -35,6 +35,23 @@ impl<P: Protocol> Provider<P> {
         Ok(Self::with(Settings::new(protocol, endpoint, Auth::Bearer, api_key.as_ref(), model, capabilities)))
     }
 
+    /// A model at the public endpoint of a provider, with what is known of the model.
+    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama", feature = "openai"))]
+    pub(super) fn known(
+        name: &'static str,
+        endpoint: Endpoint,
+        auth: Auth,
+        api_key: &str,
+        model: Arc<str>,
+        capabilities: Capabilities,
+    ) -> Self
+    where
+        P: Default,
+    {
+        let capabilities = capabilities.for_model(&model);
+        Self::with(Settings { name: name.into(), ..Settings::new(P::default(), endpoint, auth, api_key, model, capabilities) })
+    }
+
     pub(super) fn with(settings: Settings<P>) -> Self {
         Self { settings: Arc::new(settings), http: Reqwest::new() }
     }

@@ -46,6 +46,8 @@ mod call;
 mod endpoint;
 mod failure;
 #[cfg(feature = "openai")]
+mod hosts;
+#[cfg(feature = "openai")]
 mod openai;
 mod reading;
 mod settings;
@@ -65,7 +67,9 @@ pub use anthropic::Anthropic;
 pub use auth::Auth;
 pub use call::{ProviderFuture, ProviderStream};
 #[cfg(feature = "openai")]
-pub use openai::OpenAi;
+pub use hosts::{deepseek, groq, mistral, openrouter, xai};
+#[cfg(feature = "openai")]
+pub use openai::{OpenAi, OpenAiChat};
 
 use crate::{
     protocols::{Capabilities, Protocol},

@@ -87,10 +87,10 @@ impl<P: Protocol> Settings<P> {
         if target.model.trim().is_empty() {
             return Err(Error::invalid("the name of the model is empty"));
         }
-        let Encoded { body, headers, context } = self.protocol.encode(request, &target, &self.capabilities)?;
+        let Encoded { body, headers, path, context } = self.protocol.encode(request, &target, &self.capabilities)?;
         let mut out = http::Request::new(body);
         *out.method_mut() = Method::POST;
-        *out.uri_mut() = self.endpoint.uri(&self.protocol.path(&target), &self.query)?;
+        *out.uri_mut() = self.endpoint.uri(path.as_deref().unwrap_or(&self.protocol.path(&target)), &self.query)?;
         *out.headers_mut() = self.headers(&headers)?;
         Ok((out, context, target))
     }

@@ -9,7 +9,8 @@ use crate::{AssistantMessage, Message, ToolCall, ToolName};
 /// One item of the stream that a model call returns.
 ///
 /// Deltas arrive while a message grows; [`Message`](Self::Message) when one is complete: persist on it, and what was
-/// finished survives a later failure. A stream that ends well ends with one [`Response`](Self::Response).
+/// finished survives a later failure. A stream that ends well ends with one [`Response`](Self::Response): readers may stop there and drop it
+/// without having asked for more, so a layer that does something at the end does it at the `Response`, at an error, or when it is dropped.
 ///
 /// The `message` of a delta is the ordinal of the message it belongs to within this call, from 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -15,9 +15,8 @@ use tower_genai_core::{
 
 use super::{Context, NAME, item::Item};
 use crate::protocols::{
-    Decode, Target,
+    Decode, Target, error_body as error,
     lenient::{Number, Text, read},
-    openai_error as error,
 };
 use slot::{Channel, Slot};
 

@@ -15,7 +15,6 @@ use http::HeaderMap;
 use tower_genai_core::{
     Cache, Deferral, Effort, Error, ErrorKind, Identity, ModelRequest, OutputFormat, ToolChoice, ToolDefinition, ToolName, wire_name,
 };
-use xxhash_rust::xxh3::xxh3_128;
 
 use self::{
     output::Scene,
@@ -23,10 +22,11 @@ use self::{
     tools::{SearchForm, WireTools},
 };
 use super::Context;
-use crate::protocols::{Capabilities, Encoded, Target, ThinkingStyle, body::Body as Fields, object::Object};
-
-/// The longest cache key, in bytes. The service says nothing of a limit; a compatible one does.
-const MAX_CACHE_KEY: usize = 64;
+use crate::protocols::{
+    Capabilities, Encoded, Target, ThinkingStyle,
+    body::{Body as Fields, bounded_cache_key},
+    object::Object,
+};
 
 /// The keys of a body that can stand for the dialogue.
 const DIALOGUE: [&str; 4] = ["input", "prompt", "conversation", "previous_response_id"];
@@ -67,7 +67,7 @@ pub(super) fn encode(
     }
     let loads = request.messages.all_loads().iter().map(|load| &load.definition);
     let context = Context { names: tools.names.clone().with_loaded(loads), search: tools.search.clone() };
-    Ok(Encoded { body: Bytes::from(body), headers: HeaderMap::new(), context })
+    Ok(Encoded { body: Bytes::from(body), headers: HeaderMap::new(), path: None, context })
 }
 
 /// Refuses what the protocol has no field for.
@@ -133,9 +133,9 @@ impl Body<'_> {
             fields.number("top_p", request.sampling.top_p);
         }
         if let Some(key) = request.prompt_cache_key().filter(|_| capabilities.prompt_cache) {
-            fields.string("prompt_cache_key", &bounded(key));
+            fields.string("prompt_cache_key", &bounded_cache_key(key));
         }
-        if !request.metadata.is_empty() {
+        if !request.metadata.is_empty() && capabilities.metadata {
             fields.member("metadata", |out| {
                 let mut object = Object::new(out);
                 for (key, value) in &request.metadata {
@@ -158,7 +158,7 @@ impl Body<'_> {
         if let Some(choice) = choice {
             fields.raw("tool_choice", &choice);
         }
-        if let Some(parallel) = self.request.parallel_tool_calls.filter(|_| any) {
+        if let Some(parallel) = self.request.parallel_tool_calls.filter(|_| any && self.capabilities.parallel_tool_calls) {
             fields.raw("parallel_tool_calls", if parallel { "true" } else { "false" });
         }
         Ok(())
@@ -277,9 +277,4 @@ impl Body<'_> {
         fields.end();
         Ok(())
     }
-}
-
-/// The key itself, or a hash of one that is too long.
-fn bounded(key: &str) -> Cow<'_, str> {
-    if key.len() <= MAX_CACHE_KEY { Cow::Borrowed(key) } else { Cow::Owned(format!("{:032x}", xxh3_128(key.as_bytes()))) }
 }

@@ -42,7 +42,7 @@ use std::sync::Arc;
 use http::{HeaderMap, StatusCode};
 use tower_genai_core::{Cache, DeferralMode, Error, Identity, ModelRequest};
 
-use super::{Capabilities, Encoded, Paused, Protocol, Target, openai_error};
+use super::{Capabilities, Encoded, Paused, Protocol, Target, error_body};
 use encode::tools::WireTools;
 
 pub use super::context::Context;
@@ -94,6 +94,6 @@ impl Protocol for OpenAiResponses {
     }
 
     fn error(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
-        openai_error::of_status(status, headers, body)
+        error_body::of_status(status, headers, body)
     }
 }

@@ -82,7 +82,7 @@ impl Protocol for Plain {
         if !request.tools.is_empty() {
             headers.insert("x-flags", "tools".parse().unwrap());
         }
-        Ok(Encoded { body: body.to_string().into(), headers, context: target.model.to_string() })
+        Ok(Encoded { body: body.to_string().into(), headers, path: None, context: target.model.to_string() })
     }
 
     fn decoder(&self, _: String, _: &Target, paused: Option<Paused>) -> PlainDecoder {

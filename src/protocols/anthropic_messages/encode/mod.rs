@@ -94,7 +94,7 @@ pub(super) fn encode(
     check_size(&out, capabilities)?;
 
     let context = Context { names: tools.renamed.clone(), search: tools.search.clone(), prefix: Some(settled.prefix.into()) };
-    Ok(Encoded { body: Bytes::from(out), headers: headers(&server_tools), context })
+    Ok(Encoded { body: Bytes::from(out), headers: headers(&server_tools), path: None, context })
 }
 
 fn check_tools(tools: &WireTools, server_tools: &WireServerTools, capabilities: &Capabilities) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tower_genai_core::{Cache, DeferralMode, Error, Identity, ModelRequest, ServerTool, ToolDefinition, ToolKind, ToolName, ToolSet};
 
 use crate::protocols::{
-    Capabilities,
+    Capabilities, ServerToolForm,
     functions::{check_count, check_description},
     object::{List, Object},
     schema,
@@ -149,7 +149,11 @@ pub(super) fn list(
         searches += usize::from(tool.tool_type() == "tool_search");
         len += 1;
         let mut object = Object::typed(entries.entry(), tool.tool_type());
-        object.members(tool.configuration().as_str());
+        match (capabilities.server_tools, tool.configuration().as_str()) {
+            (ServerToolForm::Parameters, "{}") => {}
+            (ServerToolForm::Parameters, configuration) => object.raw("parameters", configuration),
+            (_, configuration) => object.members(configuration),
+        }
         object.end();
     }
     if !tools.text.is_empty() {

@@ -15,7 +15,10 @@ const MAX_MESSAGE: usize = 4096;
 #[serde(default)]
 struct Fields<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
+    kind: Code<'a>,
+    /// What some hosts say instead of a type.
+    #[serde(borrow)]
+    status: Code<'a>,
     #[serde(borrow)]
     code: Code<'a>,
     #[serde(borrow)]
@@ -30,7 +33,7 @@ struct Fields<'a> {
 impl Fields<'_> {
     fn into_provider(self) -> ProviderError {
         let mut provider = ProviderError::default();
-        provider.error_type = self.kind.some().map(str::to_owned);
+        provider.error_type = self.kind.0.or(self.status.0).filter(|kind| !kind.is_empty()).map(String::from);
         provider.code = self.code.0.map(String::from);
         let message = self.message.some().or(self.detail.some());
         provider.message = message.map(|text| text.chars().take(MAX_MESSAGE).collect());
@@ -44,7 +47,7 @@ fn provider_error(body: &str) -> ProviderError {
     let text: Text<'_> = read(outer.error);
     if text.some().is_some() {
         outer.message = text;
-        outer.kind = Text::default();
+        outer.kind = Code::default();
         return outer.into_provider();
     }
     match outer.error.filter(|error| error.get().starts_with('{')) {
