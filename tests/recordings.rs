@@ -1,7 +1,7 @@
 //! Recorded traffic, read as the `wire` program reads it.
 //!
 //! The recordings are not part of the repository: `TOWER_GENAI_SHARED` names the folder that holds `recordings/`.
-#![cfg(all(feature = "anthropic", feature = "openai"))]
+#![cfg(all(feature = "anthropic", feature = "gemini", feature = "ollama", feature = "openai"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)]
 
 #[path = "../examples/wire/compare.rs"]
@@ -22,7 +22,7 @@ use tower_genai::{
 type Failure = Box<dyn std::error::Error>;
 
 /// Protocols whose recordings are checked.
-const PROTOCOLS: [&str; 2] = ["anthropic", "openai_responses"];
+const PROTOCOLS: [&str; 5] = ["anthropic", "gemini", "ollama", "openai_chat", "openai_responses"];
 
 fn recordings() -> Option<PathBuf> {
     let folder = std::env::var_os("TOWER_GENAI_SHARED").map(|folder| PathBuf::from(folder).join("recordings"));

@@ -3,12 +3,15 @@
 //! ```text
 //! agent --protocol P --base-url U --model M --tools FILE... [--defer all|none|N] [--catalog none|description|system]
 //!       [--guidelines system|description|none] [--server-tool TYPE]... [--reasoning none|low|medium|high] [--session ID] [--trace]
+//! agent --provider NAME [--base-url U] --model M --tools FILE... [as above]
 //! ```
 //!
-//! The key is read from `API_KEY`. Each line of standard input is a message of the user, in which a literal `\n` is a line break; a line
-//! `:tools FILE` replaces the tools from then on. Calls of local tools are answered with `{"tool":NAME,"arguments":{...}}`. Each turn prints
+//! `--protocol` reads the key from `API_KEY`, `--provider` from the variable that the provider's users have set: `ANTHROPIC_API_KEY`,
+//! `OPENAI_API_KEY`, and so on. Each line of standard input is a message of the user, in which a literal `\n` is a line break; a line
+//! `:tools FILE` replaces the tools from then on, and `:endpoint P U M` moves the conversation to protocol P, base URL U, model M. Calls of local tools are answered with `{"tool":NAME,"arguments":{...}}`. Each turn prints
 //! `answer: TEXT`. `--defer N` defers all but the first N tools. `--trace` writes one JSON line for each request of the model to standard error.
 
+mod endpoint;
 mod options;
 mod stack;
 
@@ -18,6 +21,7 @@ use std::{
     process::ExitCode,
 };
 
+use endpoint::Endpoint;
 use options::Options;
 use serde_json::json;
 use tower_genai::{
@@ -33,7 +37,7 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match run(&options).await {
+    match run(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let kind = error.downcast_ref::<tower_genai::Error>().map_or("input", |error| error.kind().as_str());
@@ -43,8 +47,8 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let model = stack::build(options)?;
+async fn run(mut options: Options) -> Result<(), Box<dyn Error>> {
+    let mut model = stack::build(&options)?;
     let mut tools = options.tools()?;
     let mut history = Conversation::new();
     for line in io::stdin().lock().lines() {
@@ -53,11 +57,21 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             tools = options.read_tools(&[file.trim().to_owned()])?;
             continue;
         }
+        if let Some(place) = line.strip_prefix(":endpoint ") {
+            let words: Vec<&str> = place.split_whitespace().collect();
+            let [protocol, base_url, name] = words.as_slice() else {
+                return Err(":endpoint takes a protocol, a base URL and a model".into());
+            };
+            options.endpoint = Endpoint::protocol(protocol, base_url)?;
+            options.model = (*name).to_owned();
+            model = stack::build(&options)?;
+            continue;
+        }
         if line.trim().is_empty() {
             continue;
         }
         history.push(Message::user(line.replace("\\n", "\n")));
-        let text = turn(&model, options, &tools, &mut history).await?;
+        let text = turn(&model, &options, &tools, &mut history).await?;
         let mut out = io::stdout().lock();
         writeln!(out, "answer: {}", text.replace('\n', "\\n"))?;
         out.flush()?;

@@ -12,23 +12,18 @@ mod lines;
 
 use lines::{Tool, read_lines};
 
-pub(crate) const USAGE: &str = "agent --protocol anthropic|openai_responses --base-url U --model M --tools FILE... [--defer all|none|N] \
-    [--catalog none|description|system] [--guidelines system|description|none] [--server-tool TYPE]... [--reasoning none|low|medium|high] \
-    [--session ID] [--trace]";
+use crate::endpoint::Endpoint;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Protocol {
-    Anthropic,
-    OpenAiResponses,
-}
+pub(crate) const USAGE: &str = "agent (--protocol anthropic|openai_responses|openai_chat|gemini|ollama --base-url U | --provider NAME [--base-url U]) \
+    --model M --tools FILE... [--defer all|none|N] [--catalog none|description|system] [--guidelines system|description|none] \
+    [--server-tool TYPE]... [--reasoning none|low|medium|high] [--session ID] [--trace]";
 
 /// How many of the first tools are shown at once; the rest is deferred. `None` leaves it to the file.
 type Shown = Option<usize>;
 
 #[derive(Debug)]
 pub(crate) struct Options {
-    pub(crate) protocol: Protocol,
-    pub(crate) base_url: String,
+    pub(crate) endpoint: Endpoint,
     pub(crate) model: String,
     pub(crate) files: Vec<String>,
     pub(crate) shown: Shown,
@@ -53,10 +48,9 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 impl Options {
     pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Outcome<Self> {
         let mut arguments = arguments.peekable();
-        let (mut protocol, mut base_url, mut model, mut files) = (None, None, None, Vec::new());
+        let (mut protocol, mut provider, mut base_url, mut model, mut files) = (None, None, None, None, Vec::new());
         let mut options = Self {
-            protocol: Protocol::Anthropic,
-            base_url: String::new(),
+            endpoint: Endpoint::Provider { name: String::new(), base_url: None },
             model: String::new(),
             files: Vec::new(),
             shown: None,
@@ -71,7 +65,8 @@ impl Options {
             let name = option.as_str();
             match name {
                 "--protocol" => protocol = Some(value::<String>(name, &mut arguments)?),
-                "--base-url" => base_url = Some(value(name, &mut arguments)?),
+                "--provider" => provider = Some(value::<String>(name, &mut arguments)?),
+                "--base-url" => base_url = Some(value::<String>(name, &mut arguments)?),
                 "--model" => model = Some(value(name, &mut arguments)?),
                 "--tools" => {
                     files.push(value(name, &mut arguments)?);
@@ -83,19 +78,20 @@ impl Options {
                 "--catalog" => options.catalog = catalog(&value::<String>(name, &mut arguments)?)?,
                 "--guidelines" => options.guidelines = guidelines(&value::<String>(name, &mut arguments)?)?,
                 "--server-tool" => options.server_tools.push(ServerTool::plain(value::<String>(name, &mut arguments)?)?),
-                "--reasoning" => options.reasoning = Some(Reasoning::effort(effort(&value::<String>(name, &mut arguments)?)?)),
+                "--reasoning" => {
+                    options.reasoning = Some(Reasoning::effort(effort(&value::<String>(name, &mut arguments)?)?).summary(true))
+                }
                 "--session" => options.session = Some(value::<String>(name, &mut arguments)?.into()),
                 "--trace" => options.trace = true,
                 unknown => return Err(format!("unknown option {unknown}\n{USAGE}").into()),
             }
         }
         let missing = |option: &str| format!("{option} is missing\n{USAGE}");
-        options.protocol = match protocol.ok_or_else(|| missing("--protocol"))?.as_str() {
-            "anthropic" => Protocol::Anthropic,
-            "openai_responses" => Protocol::OpenAiResponses,
-            other => return Err(format!("unknown protocol {other}\n{USAGE}").into()),
+        options.endpoint = match (protocol, provider) {
+            (Some(protocol), None) => Endpoint::protocol(&protocol, &base_url.ok_or_else(|| missing("--base-url"))?)?,
+            (None, Some(provider)) => Endpoint::provider(&provider, base_url)?,
+            _ => return Err(missing("one of --protocol and --provider").into()),
         };
-        options.base_url = base_url.ok_or_else(|| missing("--base-url"))?;
         options.model = model.ok_or_else(|| missing("--model"))?;
         options.files = files;
         if options.files.is_empty() {

@@ -5,30 +5,18 @@ use std::error::Error;
 use serde_json::json;
 use tower::{ServiceBuilder, retry::RetryLayer, util::MapRequestLayer};
 use tower_genai::{
-    BoxModelService, DeferralMode, ModelRequest, ModelServiceExt,
-    deferred_tools::DeferredToolsLayer,
-    provider::{Anthropic, OpenAi},
-    server_tools::ServerToolsLayer,
-    tool_guidelines::ToolGuidelinesLayer,
-    tool_search::ToolSearchLayer,
-    transport::retry::RetryPolicy,
+    BoxModelService, DeferralMode, ModelRequest, ModelServiceExt, deferred_tools::DeferredToolsLayer, server_tools::ServerToolsLayer,
+    tool_guidelines::ToolGuidelinesLayer, tool_search::ToolSearchLayer, transport::retry::RetryPolicy,
 };
 
-use crate::options::{Options, Protocol};
+use crate::{endpoint::Connected, options::Options};
 
 pub(crate) fn build(options: &Options) -> Result<BoxModelService, Box<dyn Error>> {
-    let key = std::env::var("API_KEY").map_err(|_| "the environment variable API_KEY is not set")?;
-    let (provider, mode): (BoxModelService, DeferralMode) = match options.protocol {
-        Protocol::Anthropic => {
-            let provider = Anthropic::new(key, options.model.as_str()).base_url(&options.base_url)?;
-            let mode = provider.deferral();
-            (provider.boxed_model(), mode)
-        }
-        Protocol::OpenAiResponses => {
-            let provider = OpenAi::new(key, options.model.as_str()).base_url(&options.base_url)?;
-            let mode = provider.deferral();
-            (provider.boxed_model(), mode)
-        }
+    let Connected { model, mode, max_tools } = options.endpoint.connect(&options.model)?;
+    let search = ToolSearchLayer::new().catalog(options.catalog);
+    let search = match max_tools {
+        Some(tools) if mode == DeferralMode::Append => search.max_tools(tools),
+        _ => search,
     };
     let server_tools = match options.server_tools.as_slice() {
         [] => None,
@@ -38,12 +26,12 @@ pub(crate) fn build(options: &Options) -> Result<BoxModelService, Box<dyn Error>
     let trace = options.trace.then(|| MapRequestLayer::new(trace as fn(ModelRequest) -> ModelRequest));
     let stack = ServiceBuilder::new()
         .option_layer(server_tools)
-        .layer(ToolSearchLayer::new().catalog(options.catalog))
+        .layer(search)
         .option_layer(guidelines)
         .layer(DeferredToolsLayer::new(mode))
         .option_layer(trace)
         .layer(RetryLayer::new(RetryPolicy::default()))
-        .service(provider);
+        .service(model);
     Ok(stack.boxed_model())
 }
 

@@ -3,11 +3,12 @@
 use std::{collections::VecDeque, num::NonZeroUsize};
 
 use http::StatusCode;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tower_genai::{
     AssistantMessage, AssistantPart, Error, HostedOutcome, Message, ModelEvent, Response, ToolCall,
-    protocols::Decode,
-    transport::{DEFAULT_MAX_EVENT_BYTES, SseParser},
+    protocols::{Decode, Framing},
+    transport::{DEFAULT_MAX_EVENT_BYTES, LineParser, SseParser},
 };
 
 use crate::{Failure, known::Known};
@@ -33,36 +34,61 @@ pub(crate) fn decode(known: &Known, status: u16, body: &[u8], chunk: Option<NonZ
 
 /// Whether the body is one JSON document and no stream.
 fn is_document(body: &[u8]) -> bool {
-    body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+    serde_json::from_slice::<IgnoredAny>(body).is_ok()
+}
+
+/// What cuts a stream into events.
+enum Parser {
+    Events(SseParser),
+    Lines(LineParser),
 }
 
 fn stream(decoder: &mut dyn Decode, body: &[u8], chunk: Option<NonZeroUsize>, events: &mut VecDeque<ModelEvent>) -> Result<(), Error> {
-    let mut parser = SseParser::new(DEFAULT_MAX_EVENT_BYTES);
+    let mut parser = match decoder.framing() {
+        Framing::Lines => Parser::Lines(LineParser::new(DEFAULT_MAX_EVENT_BYTES)),
+        _ => Parser::Events(SseParser::new(DEFAULT_MAX_EVENT_BYTES)),
+    };
     let size = chunk.map_or(body.len(), NonZeroUsize::get).max(1);
     let mut outcome = Ok(());
     for chunk in body.chunks(size) {
         parser.push(chunk);
-        drain(decoder, &mut parser, events, &mut outcome)?;
+        parser.drain(decoder, events, &mut outcome)?;
     }
     parser.finish();
-    drain(decoder, &mut parser, events, &mut outcome)?;
+    parser.drain(decoder, events, &mut outcome)?;
     outcome?;
     if decoder.is_done() { Ok(()) } else { decoder.end(events) }
 }
 
-/// Decodes what is there. A recording is read on behind an error of its own, since what follows may say more about it.
-fn drain(
-    decoder: &mut dyn Decode,
-    parser: &mut SseParser,
-    events: &mut VecDeque<ModelEvent>,
-    outcome: &mut Result<(), Error>,
-) -> Result<(), Error> {
-    while let Some(event) = parser.next_event()? {
-        if let Err(error) = decoder.push(&event.data, events) {
-            *outcome = Err(error);
+impl Parser {
+    fn push(&mut self, chunk: &[u8]) {
+        match self {
+            Self::Events(parser) => parser.push(chunk),
+            Self::Lines(parser) => parser.push(chunk),
         }
     }
-    Ok(())
+
+    fn finish(&mut self) {
+        match self {
+            Self::Events(parser) => parser.finish(),
+            Self::Lines(parser) => parser.finish(),
+        }
+    }
+
+    /// Decodes what is there. A recording is read on behind an error of its own, since what follows may say more about it.
+    fn drain(&mut self, decoder: &mut dyn Decode, events: &mut VecDeque<ModelEvent>, outcome: &mut Result<(), Error>) -> Result<(), Error> {
+        loop {
+            let decoded = match self {
+                Self::Events(parser) => parser.next_event()?.map(|event| decoder.push(&event.data, events)),
+                Self::Lines(parser) => parser.next_line()?.map(|line| decoder.push(&line, events)),
+            };
+            match decoded {
+                None => return Ok(()),
+                Some(Err(error)) => *outcome = Err(error),
+                Some(Ok(())) => {}
+            }
+        }
+    }
 }
 
 /// What the events of a response said.
@@ -105,7 +131,7 @@ impl Seen {
             "finish_reason": finish,
             "usage": {
                 "input": known.native_input(&response.usage),
-                "output": response.usage.output_tokens,
+                "output": known.native_output(&response.usage),
                 "cache_read": response.usage.cache_read_tokens,
             },
             "error": error.map(error_report),

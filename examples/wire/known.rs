@@ -5,7 +5,7 @@ use tower_genai::{
     Error, Lowering, ModelRequest, Usage,
     protocols::{
         Capabilities, Decode, Protocol, Target, anthropic_messages::AnthropicMessages, chat_completions::ChatCompletions,
-        openai_responses::OpenAiResponses,
+        gemini::GenerateContent, ollama::OllamaChat, openai_responses::OpenAiResponses,
     },
 };
 
@@ -16,20 +16,22 @@ fn all() -> Vec<Known> {
             AnthropicMessages::new(),
             "api.anthropic.com",
             Capabilities::anthropic(),
-            Habits { counts_cache_apart: true, failure_is_finish: false },
+            Habits { counts_cache_apart: true, ..Habits::default() },
         ),
         Known::new(
             OpenAiResponses::new(),
             "api.openai.com",
             Capabilities::openai_responses(),
-            Habits { counts_cache_apart: false, failure_is_finish: true },
+            Habits { failure_is_finish: true, ..Habits::default() },
         ),
+        Known::new(ChatCompletions::new(), "api.openai.com", Capabilities::openai_chat(), Habits::default()),
         Known::new(
-            ChatCompletions::new(),
-            "api.openai.com",
-            Capabilities::openai_chat(),
-            Habits { counts_cache_apart: false, failure_is_finish: false },
+            GenerateContent::new(),
+            "generativelanguage.googleapis.com",
+            Capabilities::gemini(),
+            Habits { counts_thoughts_apart: true, ..Habits::default() },
         ),
+        Known::new(OllamaChat::new(), "localhost:11434", Capabilities::ollama(), Habits::default()),
     ])
 }
 
@@ -39,9 +41,12 @@ pub(crate) fn find(name: &str) -> Option<Known> {
 }
 
 /// What a provider does differently from others.
+#[derive(Default)]
 struct Habits {
     /// Cached tokens are counted apart from the input.
     counts_cache_apart: bool,
+    /// What the model thought is counted apart from the output, and a counter that is zero is left out.
+    counts_thoughts_apart: bool,
     /// A response that failed has a finish reason of its own, `failed:CODE`.
     failure_is_finish: bool,
 }
@@ -82,6 +87,15 @@ impl Known {
     pub(crate) fn native_input(&self, usage: &Usage) -> Option<u64> {
         let cached = usage.cache_read_tokens.unwrap_or(0).saturating_add(usage.cache_write_tokens.unwrap_or(0));
         usage.input_tokens.map(|input| if self.habits.counts_cache_apart { input.saturating_sub(cached) } else { input })
+    }
+
+    /// The output as the provider counts it.
+    pub(crate) fn native_output(&self, usage: &Usage) -> Option<u64> {
+        if !self.habits.counts_thoughts_apart {
+            return usage.output_tokens;
+        }
+        let written = usage.output_tokens?.saturating_sub(usage.reasoning_tokens.unwrap_or(0));
+        Some(written).filter(|written| *written > 0)
     }
 
     /// The finish reason of a response with HTTP status 2xx that failed.

@@ -1,6 +1,5 @@
 //! The body of a request, with what the caller adds.
 
-#[cfg(feature = "openai")]
 use std::borrow::Cow;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,11 +11,9 @@ use super::{
 };
 
 /// The longest cache key, in bytes. OpenAI says nothing of a limit; a compatible host does.
-#[cfg(feature = "openai")]
 const MAX_CACHE_KEY: usize = 64;
 
 /// The key for the provider's prompt cache: itself, or a hash of one that is too long.
-#[cfg(feature = "openai")]
 pub(crate) fn bounded_cache_key(key: &str) -> Cow<'_, str> {
     if key.len() <= MAX_CACHE_KEY {
         Cow::Borrowed(key)

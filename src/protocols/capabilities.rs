@@ -1,7 +1,6 @@
 //! What an endpoint and a model accept.
 
 use tower_genai_core::{DeferralMode, NameRules};
-#[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
 use tower_genai_core::{Error, ModelRequest};
 
 /// How a model is asked to think.
@@ -16,11 +15,13 @@ pub enum ThinkingStyle {
     BetweenTools,
     /// Anthropic Messages: `adaptive`, and thinking cannot be switched off: nothing is sent instead of `disabled`.
     Always,
-    /// A word. Responses: `reasoning.effort`. Chat Completions: `reasoning_effort`. Gemini: `thinkingLevel`, 3 and later. Ollama: `think`.
+    /// A word. Responses: `reasoning.effort`. Chat Completions: `reasoning_effort`. Gemini: `thinkingLevel`, 3 and later. Ollama: `think`
+    /// with a level.
     Effort,
     /// Chat Completions: an object `reasoning` with an effort or a number of tokens (OpenRouter).
     Object,
-    /// Chat Completions: `thinking` with the type `enabled` or `disabled`, and `reasoning_effort` (DeepSeek and others).
+    /// On or off. Chat Completions: `thinking` with the type `enabled` or `disabled`, and `reasoning_effort` (DeepSeek and others). Ollama:
+    /// `think` as a boolean.
     Switch,
     /// The model does not think: nothing is sent.
     Unsupported,
@@ -112,7 +113,8 @@ pub struct Capabilities {
     pub max_tools: Option<usize>,
     /// The most deferred tools in a request.
     pub max_deferred_tools: Option<usize>,
-    /// The longest description of a tool, in characters.
+    /// The longest description of a tool, in characters. What Chat Completions, Gemini and Ollama do not take there goes out beside it: in the answer
+    /// that loaded the tool, or else in the system prompt. The others refuse it.
     pub max_description: Option<usize>,
     /// The largest body, in bytes.
     pub max_body_bytes: Option<usize>,
@@ -296,13 +298,13 @@ impl Capabilities {
             parallel_tool_calls: false,
             call_signatures: false,
             system_messages: true,
+            thinking: ThinkingStyle::Switch,
             tool_images: false,
             ..Self::gemini()
         }
     }
 
     /// Refuses server tools where the endpoint has none.
-    #[cfg(any(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama"))]
     pub(crate) fn check_server_tools(&self, request: &ModelRequest) -> Result<(), Error> {
         request.validate_server_tools()?;
         match request.server_tools.first().filter(|_| self.server_tools == ServerToolForm::Unsupported) {

@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use tower_genai_core::{Cache, Error, Identity, ModelRequest, ToolChoice, ToolDefinition, ToolKind, ToolName, ToolSet};
+use tower_genai_core::{
+    Cache, Deferral, DeferralMode, Error, Identity, ModelRequest, ToolChoice, ToolDefinition, ToolKind, ToolName, ToolSet,
+};
 
 use super::{Capabilities, context::Context, wire_names::WireNames};
 
@@ -18,6 +20,8 @@ pub(crate) struct Functions {
     pub(crate) deferred: usize,
     pub(crate) names: WireNames,
     pub(crate) search: Option<ToolName>,
+    /// What of a description is more than the endpoint takes there, by the name of the tool.
+    overflow: Vec<(ToolName, Box<str>)>,
 }
 
 /// Writes one function under its name on the wire.
@@ -55,8 +59,15 @@ impl Functions {
             let names = WireNames::new(tools, rules)?;
             let mut text = String::with_capacity(tools.iter().map(|tool| tool.prompt_bytes() + 64).sum());
             let mut search: Option<&Arc<ToolDefinition>> = None;
+            let mut overflow = Vec::new();
             for tool in tools {
-                check_description(tool, capabilities)?;
+                let wire = names.wire(&tool.name);
+                let shortened = overflow_of(tool, capabilities).map(|(head, rest)| {
+                    overflow.push((tool.name.clone(), about(&wire, rest).into()));
+                    let mut shortened = (**tool).clone();
+                    shortened.description = head.into();
+                    shortened
+                });
                 if tool.kind == ToolKind::Search
                     && let Some(first) = search.replace(tool)
                 {
@@ -66,11 +77,38 @@ impl Functions {
                 if !text.is_empty() {
                     text.push(',');
                 }
-                write(tool, &names.wire(&tool.name), &mut text);
+                write(shortened.as_ref().unwrap_or(tool), &wire, &mut text);
             }
             let search = search.map(|tool| tool.name.clone());
-            Ok(Arc::new(Self { text, len: tools.len(), deferred: tools.deferred_len(), names, search }))
+            Ok(Arc::new(Self { text, len: tools.len(), deferred: tools.deferred_len(), names, search, overflow }))
         })
+    }
+
+    /// Refuses a request that shows deferred tools in any way but by declaring them once they are loaded.
+    ///
+    /// # Errors
+    ///
+    /// Says how the request is to be lowered.
+    pub(crate) fn check_append(&self, request: &ModelRequest) -> Result<(), Error> {
+        if let lowered @ Deferral::Lowered(_) = request.deferral {
+            lowered.lowered_to(&[DeferralMode::Append])?;
+        }
+        match request.tools.iter().find(|tool| tool.deferred).filter(|_| self.deferred > 0) {
+            None => Ok(()),
+            Some(tool) => Err(Error::invalid(format!(
+                "tool `{}` is deferred and the request was not lowered; lower it for the mode Append before it is encoded",
+                tool.name
+            ))),
+        }
+    }
+
+    /// The system prompt, text by text, with what did not fit into descriptions. Of tools that the dialogue loaded that stands where they
+    /// were loaded, so that the prompt does not change with them.
+    pub(crate) fn system<'a>(&'a self, request: &'a ModelRequest) -> Vec<&'a str> {
+        let is_shown = |name: &ToolName| request.tools.get(name).is_some_and(|tool| !tool.deferred);
+        let is_loaded = |name: &ToolName| request.messages.all_loads().iter().any(|load| load.definition.name == *name);
+        let rest = self.overflow.iter().filter(|(name, _)| !(is_shown(name) && is_loaded(name))).map(|(_, rest)| &**rest);
+        request.system.iter().map(|text| &**text).chain(rest).filter(|text| !text.is_empty()).collect()
     }
 
     /// What the decoder has to know.
@@ -121,6 +159,25 @@ pub(crate) enum Choice<'a> {
     Function(Cow<'a, str>),
 }
 
+/// As much of a description as the endpoint takes, and the rest, where it is too long: cut behind a paragraph, a line or a word.
+pub(crate) fn overflow_of<'a>(tool: &'a ToolDefinition, capabilities: &Capabilities) -> Option<(&'a str, &'a str)> {
+    let description = &*tool.description;
+    // A text has at most as many characters as bytes, and those need not be counted.
+    let most = capabilities.max_description.filter(|most| description.len() > *most)?;
+    let (end, _) = description.char_indices().nth(most)?;
+    let fitting = description.get(..end)?;
+    let is_worth_it = |cut: &usize| *cut > 0;
+    let behind = |separator: &str| fitting.rfind(separator).filter(is_worth_it);
+    let cut = behind("\n\n").or_else(|| behind("\n")).or_else(|| behind(" ")).unwrap_or(end);
+    let (head, rest) = description.split_at_checked(cut)?;
+    Some((head.trim_end(), rest.trim()))
+}
+
+/// The rest of a description, where it stands by itself.
+pub(crate) fn about(wire: &str, rest: &str) -> String {
+    format!("About the tool `{wire}`:\n\n{rest}")
+}
+
 /// Refuses a description that the endpoint would refuse.
 pub(crate) fn check_description(tool: &ToolDefinition, capabilities: &Capabilities) -> Result<(), Error> {
     // A text has at most as many characters as bytes, and those need not be counted.
@@ -142,5 +199,42 @@ pub(crate) fn check_count(len: usize, capabilities: &Capabilities) -> Result<(),
         Some(most) => Err(Error::invalid(format!(
             "the request declares {len} tools and the endpoint takes at most {most}; defer some of them behind a tool search, or send fewer"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn functions(capabilities: &Capabilities, description: &str) -> Result<Arc<Functions>, Error> {
+        let search = ToolDefinition::new("tool_search").kind(ToolKind::Search).description(description);
+        let write: WriteFunction = |tool, wire, out| out.push_str(&format!("{wire}: {}", tool.description));
+        Functions::of(&Cache::new(1), &ToolSet::new([search]).unwrap(), capabilities, "test", write)
+    }
+
+    #[test]
+    fn what_does_not_fit_into_a_description_goes_out_with_the_system_prompt() {
+        let mut capabilities = Capabilities { max_description: Some(30), ..Capabilities::openai_chat() };
+        let request = ModelRequest::new().system("Be kind.").system("");
+        for (description, head, rest) in [
+            ("Finds tools.\n\n- a\n- b", "Finds tools.\n\n- a\n- b", None),
+            ("Finds tools.\n\n- é one\n- another one", "Finds tools.", Some("- é one\n- another one")),
+            ("Finds tools:\n- é one\n- another one", "Finds tools:\n- é one", Some("- another one")),
+            ("word word word word word word word", "word word word word word word", Some("word")),
+            (&"é".repeat(31), &*"é".repeat(30), Some("é")),
+        ] {
+            let functions = functions(&capabilities, description).unwrap();
+            assert_eq!(functions.text, format!("tool_search: {head}"));
+            let rest = rest.map(|rest| about("tool_search", rest));
+            let expected: Vec<&str> = ["Be kind."].into_iter().chain(rest.as_deref()).collect();
+            assert_eq!(functions.system(&request), expected);
+        }
+        let call = tower_genai_core::ToolCall::from_text("1", "find", "");
+        let loaded = Arc::new(ToolDefinition::new("tool_search"));
+        let shown = ToolSet::new([ToolDefinition::new("tool_search")]).unwrap();
+        let known = request.clone().tools(shown).message(tower_genai_core::SearchResult::new(&call, vec![loaded], ""));
+        assert_eq!(functions(&capabilities, &"word ".repeat(10)).unwrap().system(&known), ["Be kind."]);
+        capabilities.max_description = None;
+        assert_eq!(functions(&capabilities, &"word ".repeat(10)).unwrap().system(&request), ["Be kind."]);
     }
 }

@@ -5,12 +5,13 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
+use tower_genai_core::ToolName;
 use tower_genai_core::{
     AssistantMessage, AssistantPart, Conversation, Message, SearchResult, SystemMessage, ToolCall, ToolResult, UserMessage,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::CallIds;
+use super::{CallIds, wire_names::WireNames};
 
 /// One step of the dialogue.
 #[derive(Debug)]
@@ -64,6 +65,26 @@ pub(crate) struct Answer<'a> {
     pub(crate) result: Answered<'a>,
 }
 
+impl<'a> Answer<'a> {
+    /// The name under which the call goes out: a search is one with the search of this request, whatever it was called.
+    pub(crate) fn called(&self, names: &WireNames, search: Option<&ToolName>) -> Cow<'a, str> {
+        match search.filter(|_| self.is_search) {
+            Some(search) => Cow::Owned(names.wire(search).into_owned()),
+            None => names.wire(&self.call.name),
+        }
+    }
+
+    /// The arguments of the call as an object, whatever they are.
+    pub(crate) fn arguments(&self) -> Cow<'a, str> {
+        let arguments = &self.call.arguments;
+        match arguments.as_str() {
+            object if arguments.is_object() => Cow::Borrowed(object),
+            "null" => Cow::Borrowed("{}"),
+            other => Cow::Owned(format!("{{\"input\":{other}}}")),
+        }
+    }
+}
+
 /// What was answered to a call.
 #[derive(Debug)]
 pub(crate) enum Answered<'a> {
@@ -85,8 +106,7 @@ pub(crate) const IMAGE_OMITTED: &str = "[image omitted: this model reads text on
 pub(crate) const IMAGE_MADE: &str = "[an image that the model made]";
 
 /// The answer to a search where definitions cannot stand in it: they are declared beside the other tools.
-#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama"))]
-pub(crate) fn search_text(result: &SearchResult, names: &super::wire_names::WireNames) -> String {
+pub(crate) fn search_text(result: &SearchResult, names: &WireNames) -> String {
     let loaded: Vec<_> = result.loaded.iter().map(|tool| names.wire(&tool.name)).collect();
     match (loaded.is_empty(), result.note.is_empty()) {
         (true, _) => result.note.to_string(),

@@ -54,7 +54,6 @@ impl<'a> Members<'a> {
     }
 
     /// The object with one member set, in its place or as the last.
-    #[cfg(feature = "anthropic")]
     pub(super) fn with(&self, key: &str, value: &str) -> String {
         let mut out = String::from("{");
         let is_new = self.get(key).is_none();
@@ -72,7 +71,6 @@ impl<'a> Members<'a> {
     }
 
     /// A member that is a string.
-    #[cfg(feature = "anthropic")]
     pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
         serde_json::from_str(self.get(key)?).ok().map(|Text(text)| text)
     }
@@ -114,7 +112,6 @@ mod tests {
         assert!(Members::of("[1]").is_none() && Members::of("{\"a\":").is_none());
     }
 
-    #[cfg(feature = "anthropic")]
     #[test]
     fn a_member_is_set_in_its_place_or_as_the_last() {
         let members = Members::of(r#"{"z":1.50,"a":{"b" : [1]},"\u0061\"":null}"#).unwrap();

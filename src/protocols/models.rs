@@ -44,6 +44,10 @@ impl Capabilities {
         } else if let Some(version) = after(&name, "gemini-").map(version) {
             self.adjust_gemini(version);
         }
+        if name.starts_with("gpt-oss") && self.thinking == ThinkingStyle::Switch {
+            // The one family that Ollama tells how much to think.
+            self.thinking = ThinkingStyle::Effort;
+        }
         self
     }
 
@@ -186,6 +190,13 @@ mod tests {
             assert_eq!(known.deferral == DeferralMode::SearchOutput, searches, "{model}");
             assert_eq!(known.thinking != ThinkingStyle::Unsupported, thinks, "{model}");
         }
+    }
+
+    #[test]
+    fn models_of_ollama() {
+        let thinking = |model| Capabilities::ollama().for_model(model).thinking;
+        assert_eq!(["gpt-oss:20b", "gpt-oss"].map(thinking), [ThinkingStyle::Effort; 2]);
+        assert_eq!(["qwen3:4b", "deepseek-r1:8b", "gemma4:e2b"].map(thinking), [ThinkingStyle::Switch; 3]);
     }
 
     #[test]

@@ -100,6 +100,18 @@ impl<P: Protocol + Clone, H> Provider<P, H> {
         self
     }
 
+    /// Sets the key. Where none was sent it goes out as a bearer token; see [`auth`](Self::auth).
+    #[must_use]
+    pub fn api_key(mut self, key: impl AsRef<str>) -> Self {
+        let settings = self.settings();
+        settings.key = Secret::new(key.as_ref());
+        settings.redactor.add(settings.key.clone());
+        if settings.auth == Auth::None {
+            settings.auth = Auth::Bearer;
+        }
+        self
+    }
+
     /// Sets a header of every request. It replaces what this library would send under that name; a list of beta flags that a request
     /// needs is extended.
     ///

@@ -18,10 +18,17 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// The public endpoint of a provider; `host` may be followed by a path.
-    #[cfg(any(feature = "anthropic", feature = "openai"))]
+    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
     pub(super) fn https(host: &str) -> Self {
         let name = host.split('/').next().unwrap_or(host);
         Self { base: format!("https://{host}").into(), authority: name.into(), host: name.into(), port: 443 }
+    }
+
+    /// A server on this machine.
+    #[cfg(feature = "ollama")]
+    pub(super) fn local(port: u16) -> Self {
+        let authority = format!("localhost:{port}");
+        Self { base: format!("http://{authority}").into(), authority: authority.into(), host: "localhost".into(), port }
     }
 
     /// Checks a base URL. `path` is what the protocol puts behind it. No error repeats the URL, which may hold a secret.

@@ -45,8 +45,12 @@ mod builder;
 mod call;
 mod endpoint;
 mod failure;
+#[cfg(feature = "gemini")]
+mod google;
 #[cfg(feature = "openai")]
 mod hosts;
+#[cfg(feature = "ollama")]
+mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
 mod reading;
@@ -66,8 +70,12 @@ use tower_service::Service;
 pub use anthropic::Anthropic;
 pub use auth::Auth;
 pub use call::{ProviderFuture, ProviderStream};
+#[cfg(feature = "gemini")]
+pub use google::Gemini;
 #[cfg(feature = "openai")]
 pub use hosts::{deepseek, groq, mistral, openrouter, xai};
+#[cfg(feature = "ollama")]
+pub use ollama::Ollama;
 #[cfg(feature = "openai")]
 pub use openai::{OpenAi, OpenAiChat};
 

@@ -216,7 +216,8 @@ pub(crate) fn models(rng: &mut Rng, wire: Wire) -> String {
     let base = *rng.pick(&["fake", "fake", "fake", "other"]);
     let options: &[&str] = match wire {
         Wire::Anthropic => &["", "", "+bound", "+bound", "+json200", "+plain", "+drip"],
-        Wire::Responses => &["", "", "+dupname", "+dupname", "+json200", "+plain", "+drip"],
+        Wire::Responses | Wire::Chat => &["", "", "+dupname", "+dupname", "+json200", "+plain", "+drip"],
+        Wire::Gemini | Wire::Ollama => &["", "", "+json200", "+plain", "+drip"],
     };
     format!("{base}{}", rng.pick(options))
 }
@@ -272,6 +273,8 @@ pub(crate) fn hosted(rng: &mut Rng, wire: Wire) -> Vec<&'static str> {
     let all: &[&'static str] = match wire {
         Wire::Anthropic => &["web_search_20250305", "web_fetch_20250910", "code_execution_20250825"],
         Wire::Responses => &["web_search", "image_generation"],
+        Wire::Gemini => &["googleSearch", "urlContext", "codeExecution"],
+        Wire::Chat | Wire::Ollama => &[],
     };
     let mut out: Vec<&'static str> = Vec::new();
     for kind in all {
@@ -279,11 +282,13 @@ pub(crate) fn hosted(rng: &mut Rng, wire: Wire) -> Vec<&'static str> {
             out.push(kind);
         }
     }
+    let search = match wire {
+        Wire::Anthropic => Some("tool_search_tool_bm25_20251119"),
+        Wire::Responses => Some("tool_search"),
+        Wire::Chat | Wire::Gemini | Wire::Ollama => None,
+    };
     if rng.one_in(7) {
-        out.push(match wire {
-            Wire::Anthropic => "tool_search_tool_bm25_20251119",
-            Wire::Responses => "tool_search",
-        });
+        out.extend(search);
     }
     out
 }

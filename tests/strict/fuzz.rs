@@ -3,7 +3,6 @@
 //! Each case follows from its number. `TOWER_GENAI_FUZZ=FIRST,COUNT` runs other cases than the few of every test run; what failed is printed
 //! with its script.
 
-use serde_json::Value;
 use tower_genai::{
     BoxModelService, Content, Conversation, Effort, Image, Json, Message, ModelRequest, ModelServiceExt, NameRules, OutputFormat,
     Reasoning, StopReason, ToolChoice, ToolName, ToolResult, UserMessage, wire_name,
@@ -11,7 +10,7 @@ use tower_genai::{
 
 use crate::{
     draw::{self, APPENDS, Rng, directive, hosted, models, parts, scramble, tool_set},
-    harness::{Part, Strict, Wire},
+    harness::{Part, Strict, WIRES, Wire},
 };
 
 struct Run {
@@ -43,7 +42,7 @@ fn image() -> Content {
 /// Holds the conversation of a number and says what went wrong. Half of them are `pure`: nothing in them may break a prefix.
 async fn case(strict: &Strict, seed: u64) -> Vec<String> {
     let mut rng = Rng(seed);
-    let wire = *rng.pick(&[Wire::Anthropic, Wire::Responses]);
+    let wire = *rng.pick(&WIRES);
     let hosts = hosted(&mut rng, wire);
     let model = models(&mut rng, wire);
     let pure = rng.one_in(2);
@@ -101,7 +100,8 @@ async fn case(strict: &Strict, seed: u64) -> Vec<String> {
         }
         if switches && turn > 0 && run.rng.one_in(4) {
             if run.rng.one_in(2) {
-                run.wire = if run.wire == Wire::Anthropic { Wire::Responses } else { Wire::Anthropic };
+                let others: Vec<Wire> = WIRES.into_iter().filter(|wire| *wire != run.wire).collect();
+                run.wire = *run.rng.pick(&others);
                 run.hosted = hosted(&mut run.rng, run.wire);
                 run.parts = parts(&mut run.rng, &run.hosted, pure);
             }
@@ -243,14 +243,15 @@ async fn case(strict: &Strict, seed: u64) -> Vec<String> {
     }
     let mut prompts_broken = Vec::new();
     for conversation in &run.conversations {
-        for line in strict.log(conversation) {
+        let log = strict.log(conversation);
+        for line in &log {
             let status = line["status"].as_u64().unwrap_or(0);
             if status != 200 {
                 problems.push(format!("{conversation} {status}: {}", line["error"]));
             }
-            if pure && !conversation.ends_with(APPENDS) && line["previous_is_prefix"] == Value::Bool(false) {
-                prompts_broken.push(format!("{conversation} PREFIX {}", line["first_difference"]));
-            }
+        }
+        if pure && !log.is_empty() && !conversation.ends_with(APPENDS) {
+            prompts_broken.extend(strict.broken_prefix(conversation, &log).map(|broken| format!("{conversation} PREFIX {broken}")));
         }
     }
     problems.extend(prompts_broken);

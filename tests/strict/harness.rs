@@ -8,14 +8,16 @@ use std::{
     time::Duration,
 };
 
+use crate::bodies::Bodies;
+
 use serde_json::Value;
 use tower::{Layer, retry::RetryLayer};
 use tower_genai::{
     BoxModelService, Conversation, DeferralMode, Error, ErrorKind, Json, Message, ModelRequest, ModelServiceExt, Reasoning, ServerTool,
     StopReason, ToolDefinition, ToolResult, ToolSet,
     deferred_tools::DeferredToolsLayer,
-    protocols::Capabilities,
-    provider::{Anthropic, OpenAi},
+    protocols::{Capabilities, Protocol},
+    provider::{Anthropic, Gemini, Ollama, OpenAi, OpenAiChat, Provider},
     server_tools::ServerToolsLayer,
     tool_guidelines::{Placement, ToolGuidelinesLayer},
     tool_search::{CatalogPlacement, ToolSearchLayer},
@@ -38,6 +40,7 @@ pub(crate) struct Strict {
     child: Child,
     url: String,
     log: PathBuf,
+    bodies: Bodies,
 }
 
 impl Strict {
@@ -60,7 +63,7 @@ impl Strict {
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("the first line");
         let url = line.trim().rsplit(' ').next().unwrap_or_default().to_owned();
         assert!(url.starts_with("http://"), "the strict provider did not start: {line}");
-        Some(Self { child, url, log })
+        Some(Self { child, url, log, bodies: Bodies::default() })
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -84,10 +87,18 @@ impl Strict {
         log
     }
 
+    /// Every request was accepted, and each begins as the one before: as one text, or, where the list of tools may grow, member by member.
     pub(crate) fn assert_prefixes(&self, conversation: &str) {
-        for line in self.assert_accepted(conversation) {
-            assert_ne!(line["previous_is_prefix"], false, "{conversation}: {line:#}");
+        let log = self.assert_accepted(conversation);
+        assert_eq!(self.broken_prefix(conversation, &log), None, "{conversation}");
+    }
+
+    /// What does not begin as the request before, in a log of accepted requests.
+    pub(crate) fn broken_prefix(&self, conversation: &str, log: &[Value]) -> Option<String> {
+        if WIRES.iter().any(|wire| wire.appends() && conversation.contains(&format!("-{wire:?}"))) {
+            return self.bodies.broken(conversation);
         }
+        log.iter().find(|line| line["previous_is_prefix"] == false).map(|line| format!("{line:#}"))
     }
 }
 
@@ -107,9 +118,29 @@ impl Drop for Strict {
 pub(crate) enum Wire {
     Anthropic,
     Responses,
+    Chat,
+    Gemini,
+    Ollama,
 }
 
-pub(crate) const WIRES: [Wire; 2] = [Wire::Anthropic, Wire::Responses];
+pub(crate) const WIRES: [Wire; 5] = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini, Wire::Ollama];
+
+impl Wire {
+    /// Whether a loaded tool joins the others, so that the list of tools grows.
+    pub(crate) fn appends(self) -> bool {
+        matches!(self, Self::Chat | Self::Gemini | Self::Ollama)
+    }
+
+    /// A tool that the provider runs.
+    pub(crate) fn hosted(self) -> Option<&'static str> {
+        match self {
+            Self::Anthropic => Some("web_search_20250305"),
+            Self::Responses => Some("web_search"),
+            Self::Gemini => Some("googleSearch"),
+            Self::Chat | Self::Ollama => None,
+        }
+    }
+}
 
 /// A layer of the stack.
 #[derive(Clone, Debug)]
@@ -157,21 +188,13 @@ impl Setup {
     }
 
     pub(crate) fn build(&self, strict: &Strict) -> BoxModelService {
-        let (model, mode): (BoxModelService, DeferralMode) = match self.wire {
-            Wire::Anthropic => {
-                let provider = Anthropic::new("key", self.model.as_str()).base_url(&strict.url).expect("a URL");
-                let mut provider = provider.header("x-conversation", &self.conversation).expect("a header").waits(self.waits);
-                (self.change)(provider.capabilities_mut());
-                let mode = provider.deferral();
-                (provider.boxed_model(), mode)
-            }
-            Wire::Responses => {
-                let provider = OpenAi::new("key", self.model.as_str()).base_url(&format!("{}/v1", strict.url)).expect("a URL");
-                let mut provider = provider.header("x-conversation", &self.conversation).expect("a header").waits(self.waits);
-                (self.change)(provider.capabilities_mut());
-                let mode = provider.deferral();
-                (provider.boxed_model(), mode)
-            }
+        let (model, url) = (self.model.as_str(), strict.url.as_str());
+        let (model, mode) = match self.wire {
+            Wire::Anthropic => self.connect(Anthropic::new("key", model), url, strict),
+            Wire::Responses => self.connect(OpenAi::new("key", model), &format!("{url}/v1"), strict),
+            Wire::Chat => self.connect(OpenAiChat::new("key", model), &format!("{url}/v1"), strict),
+            Wire::Gemini => self.connect(Gemini::new("key", model), &format!("{url}/v1beta"), strict),
+            Wire::Ollama => self.connect(Ollama::new(model), url, strict),
         };
         let retried = RetryLayer::new(RetryPolicy::default()).layer(model).boxed_model();
         self.parts.iter().rev().fold(retried, |inner, part| match part {
@@ -180,6 +203,18 @@ impl Setup {
             Part::Guidelines(layer) => layer.layer(inner).boxed_model(),
             Part::Deferred => DeferredToolsLayer::new(mode).layer(inner).boxed_model(),
         })
+    }
+
+    fn connect<P>(&self, provider: Provider<P>, url: &str, strict: &Strict) -> (BoxModelService, DeferralMode)
+    where
+        P: Protocol + Clone + Send + Sync + 'static,
+    {
+        let provider = provider.base_url(url).expect("a URL").header("x-conversation", &self.conversation).expect("a header");
+        let http = strict.bodies.record(&self.conversation, provider.get_http().clone());
+        let mut provider = provider.waits(self.waits).http(http);
+        (self.change)(provider.capabilities_mut());
+        let mode = provider.deferral();
+        (provider.boxed_model(), mode)
     }
 }
 
@@ -206,8 +241,13 @@ impl Talk {
             if response.stop.reason == StopReason::SearchLimit {
                 return Err(Error::new(ErrorKind::Limit, "the model searched too often"));
             }
-            let results: Vec<ToolResult> =
-                response.open_calls().map(|call| ToolResult::text(call, format!("ran {} {}", call.name, call.arguments))).collect();
+            let results: Vec<ToolResult> = response
+                .open_calls()
+                .map(|call| match &*call.name.name {
+                    "fail" => ToolResult::error(call, "it did not work"),
+                    _ => ToolResult::text(call, format!("ran {} {}", call.name, call.arguments)),
+                })
+                .collect();
             let text = response.text();
             // A history as a store gives it back.
             self.history.extend(response.messages);
@@ -230,6 +270,7 @@ pub(crate) fn small_tools() -> ToolSet {
     let mut tools = vec![
         ToolDefinition::new("now").description("The current time").snippet("now()").guideline("Never guess the time."),
         ToolDefinition::new("echo").description("Says it again"),
+        ToolDefinition::new("fail").description("Does not work"),
         deferred("list", "List the customers").namespace("crm"),
         deferred("weather report", "The weather of a place"),
     ];

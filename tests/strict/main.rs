@@ -3,8 +3,10 @@
 //! The fake is not part of this repository: the tests say that they skipped where `TOWER_GENAI_SHARED` is not set.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod bodies;
 mod conversations;
 mod draw;
 mod fuzz;
 mod harness;
+mod moving;
 mod streams;

@@ -1,6 +1,6 @@
 //! The answer to one search.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use serde::Deserialize;
 use tower_genai_core::{
@@ -88,6 +88,15 @@ impl Now<'_> {
         !tool.deferred || self.loaded(&tool.name).is_some() || shown() || answered()
     }
 
+    /// How many more tools the endpoint takes, where it limits them.
+    pub(crate) fn room(&self, config: &Config) -> Option<usize> {
+        let request = self.request;
+        let mut names: HashSet<&ToolName> = request.tools.iter().filter(|tool| self.is_callable(tool)).map(|tool| &tool.name).collect();
+        // What has left the set stays declared.
+        names.extend(request.messages.loads().iter().map(|load| &load.definition.name));
+        Some(config.max_tools?.saturating_sub(names.len() + request.server_tools.len()))
+    }
+
     /// Whether a search has nothing new to say about a tool: it is callable, and what the dialogue loaded is its definition of today.
     fn is_current(&self, tool: &ToolDefinition) -> bool {
         match self.loaded(&tool.name) {
@@ -122,9 +131,12 @@ pub(crate) fn answer(
     let min_score = query.score.filter(|score| score.is_finite()).unwrap_or(config.min_score);
     let tool = |ordinal: u32| usize::try_from(ordinal).ok().and_then(|at| prepared.tools.iter().nth(at));
     let is_new = |ordinal: u32| tool(ordinal).is_some_and(|tool| !now.is_current(tool));
-    let found = index
-        .search(&query.queries, usize::MAX, min_score)
-        .and_then(|all| Ok((index.search_where(&query.queries, config.limit, min_score, &is_new)?, all)));
+    let room = now.room(config);
+    let limit = room.map_or(config.limit, |room| room.min(config.limit));
+    let found = index.search(&query.queries, usize::MAX, min_score).and_then(|all| {
+        let new = if limit == 0 { Vec::new() } else { index.search_where(&query.queries, limit, min_score, &is_new)? };
+        Ok((new, all))
+    });
     let (new, all) = match found {
         Ok(found) => found,
         Err(error) => return failed(format!("The search could not be run: {error}.")),
@@ -151,8 +163,15 @@ pub(crate) fn answer(
     if !eager.is_empty() {
         note.push(format!("Never needed a search, call directly: {}.", names(&eager)));
     }
-    if !rest.is_empty() {
-        note.push(format!("Also matching, not loaded: {}. Search more specifically to load one of them.", names(&rest)));
+    match room.map(|room| room.saturating_sub(loaded.len())) {
+        _ if rest.is_empty() => {}
+        Some(0) => {
+            note.push(format!("Also matching, not loaded: {}. No more tools can be loaded: go on with those you have.", names(&rest)))
+        }
+        _ => note.push(format!("Also matching, not loaded: {}. Search more specifically to load one of them.", names(&rest))),
+    }
+    if let Some(left) = room.map(|room| room.saturating_sub(loaded.len())).filter(|left| *left < config.limit && !all.is_empty()) {
+        note.push(format!("{left} more tools can be loaded."));
     }
     if all.is_empty() {
         note.push(

@@ -42,6 +42,7 @@ pub(crate) struct Config {
     pub(crate) placement: CatalogPlacement,
     pub(crate) catalog: CatalogOptions,
     pub(crate) max_description: Option<usize>,
+    pub(crate) max_tools: Option<usize>,
     pub(crate) loaded_guidance: Parts,
     pub(crate) search_tool: Arc<tower_genai_core::ToolDefinition>,
     pub(crate) max_rounds: u32,
@@ -115,6 +116,7 @@ impl ToolSearchLayer {
             placement: CatalogPlacement::SearchDescription,
             catalog: CatalogOptions { snippets: true, guidelines: true, max_bytes: 16 * 1024 },
             max_description: None,
+            max_tools: None,
             loaded_guidance: Parts::GUIDELINES,
             search_tool: Arc::new(definition::search_tool()),
             max_rounds: 16,
@@ -207,6 +209,13 @@ impl ToolSearchLayer {
     #[must_use]
     pub fn max_description(self, characters: usize) -> Self {
         self.with(|config| config.max_description = Some(characters))
+    }
+
+    /// Sets how many tools a request may declare at an endpoint where loaded tools are declared with the others (no limit). A search
+    /// loads no more than still fit, and its answer says how many more that are.
+    #[must_use]
+    pub fn max_tools(self, tools: usize) -> Self {
+        self.with(|config| config.max_tools = Some(tools))
     }
 
     /// Sets which guidance a loaded definition carries in its description (guidelines only).

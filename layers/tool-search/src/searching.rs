@@ -104,7 +104,7 @@ impl<Req: AsMut<ModelRequest> + Clone> Active<Req> {
         for part in parts {
             let answer = match part {
                 AssistantPart::Search(call) if !answered.contains(&*call.id) => self.search(call, &loaded),
-                AssistantPart::ToolCall(call) if !answered.contains(&*call.id) => self.correct(call).filter(|_| gate),
+                AssistantPart::ToolCall(call) if !answered.contains(&*call.id) => self.correct(call, &loaded).filter(|_| gate),
                 _ => continue,
             };
             match answer {
@@ -127,12 +127,16 @@ impl<Req: AsMut<ModelRequest> + Clone> Active<Req> {
     }
 
     /// The answer to a call of a tool that cannot be called: one that was never loaded, or has left the set.
-    fn correct(&mut self, call: &ToolCall) -> Option<Answer> {
+    fn correct(&mut self, call: &ToolCall, loaded: &[Arc<ToolDefinition>]) -> Option<Answer> {
         let request = self.request.as_mut();
         if let Some(tool) = self.prepared.as_ref().and_then(|prepared| prepared.deferred(&call.name)) {
             // What the same turn loads does not count: the model called before it saw the definition.
             if (Now { request, loaded: &[] }).is_callable(tool) {
                 return None;
+            }
+            if (Now { request, loaded }).room(&self.config) == Some(0) {
+                let text = "This call was not run, because the tool is not loaded, and no more tools can be. Go on with those you have.";
+                return Some(Answer::Tool(ToolResult::error(call, text)));
             }
             let text = "This call was not run, because the tool was not loaded yet. Its definition is loaded now: check your arguments against it \
                         and call it again.";

@@ -19,7 +19,9 @@ use super::{Context, NAME};
 use crate::protocols::{
     Decode, Target, error_body,
     lenient::{Number, Object as Lenient, Text, read},
+    made_hosted_id,
     object::Object,
+    pieces::data_url,
     unfinished,
 };
 use calls::Calls;
@@ -176,7 +178,7 @@ impl Decoder {
         let open = |run: &Run| run.index == executed.index.0 && run.outcome == HostedOutcome::Pending;
         let position = self.executed.iter().position(open).unwrap_or(self.executed.len());
         if position == self.executed.len() {
-            let hosted = Hosted::new(0, format!("executed_{position}"), &**kind);
+            let hosted = Hosted::new(0, made_hosted_id(position), &**kind);
             events.push_back(ModelEvent::HostedStarted(hosted.clone()));
             let input = Json::parse(&executed.arguments).ok();
             if !executed.arguments.is_empty() {
@@ -323,8 +325,7 @@ fn image(url: &str) -> Option<Image> {
     if url.is_empty() {
         return None;
     }
-    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    Some(match inline {
+    Some(match data_url(url) {
         Some((media_type, data)) => Image::Base64 { media_type: media_type.into(), data: data.into() },
         None => Image::Url { url: url.into(), media_type: None },
     })

@@ -125,7 +125,7 @@ impl Body<'_> {
             references: self.mode == DeferralMode::Reference,
         };
         fields.last("messages", |out| {
-            if messages::write(self.request, scene, out) {
+            if messages::write(self.request, &self.tools.functions.system(self.request), scene, out) {
                 return Ok(());
             }
             Err(Error::invalid("the request has no message that this endpoint can be sent; add a user message"))

@@ -1,39 +1,12 @@
 //! What users say and tools answer.
 
-use std::borrow::Cow;
-
-use tower_genai_core::{Content, Image};
+use tower_genai_core::Image;
 
 use crate::protocols::{
-    Capabilities,
-    chat_completions::NAME,
-    history::IMAGE_OMITTED,
     members::write_string,
     object::{List, Object},
+    pieces::Piece,
 };
-
-/// A piece of content as it goes out.
-#[derive(Clone, Debug)]
-pub(super) enum Piece<'a> {
-    Text(Cow<'a, str>),
-    Image(&'a Image),
-    /// An item in the protocol's own form, which is JSON.
-    Own(&'a str),
-}
-
-/// The pieces that go to this protocol.
-pub(super) fn pieces<'a>(content: &'a [Content], capabilities: &Capabilities) -> Vec<Piece<'a>> {
-    let piece = |content: &'a Content| match content {
-        Content::Text { text } => Some(Piece::Text(Cow::Borrowed(text))),
-        Content::Image(_) if !capabilities.images => Some(Piece::Text(Cow::Borrowed(IMAGE_OMITTED))),
-        Content::Image(image) => Some(Piece::Image(image)),
-        Content::Provider { protocol, item, .. } if **protocol == *NAME => Some(Piece::Own(item.as_str())),
-        Content::Provider { text: Some(text), .. } => Some(Piece::Text(Cow::Borrowed(text))),
-        // Content is non-exhaustive: later kinds have no form here yet.
-        _ => None,
-    };
-    content.iter().filter_map(piece).collect()
-}
 
 /// Writes pieces: as one text where they are nothing else, which every host takes, and else as a list.
 pub(super) fn write(pieces: &[Piece<'_>], out: &mut String) {

@@ -4,20 +4,16 @@ use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use tower_genai_core::{AssistantPart, ModelRequest, ToolDefinition, ToolName};
 
-use super::{
-    content::{self, Piece},
-    replay::Replayed,
-};
+use super::{content, replay::Replayed};
 use crate::protocols::{
     Capabilities, Target,
-    history::{self, Answer, Answered, Entry, IMAGE_MADE, MISSING_RESULT, Turn, search_text, summary_text},
+    chat_completions::NAME,
+    history::{self, Answer, Answered, Entry, IMAGE_MADE, Turn, summary_text},
     members::write_string,
     object::{List, Object},
+    pieces::{self, Piece},
     wire_names::WireNames,
 };
-
-/// What stands in a result where an image was that only a user can send.
-const IMAGE_FOLLOWS: &str = "[image: it follows in the next message of the user]";
 
 /// What does not change from message to message.
 #[derive(Clone, Copy, Debug)]
@@ -32,15 +28,15 @@ pub(super) struct Scene<'a> {
 }
 
 /// Writes the messages. Says whether there are any.
-pub(super) fn write(request: &ModelRequest, scene: Scene<'_>, out: &mut String) -> bool {
+pub(super) fn write(request: &ModelRequest, system: &[&str], scene: Scene<'_>, out: &mut String) -> bool {
     let mut writer = Writer { scene, messages: List::new(out), referenced: HashSet::new() };
-    if request.system.iter().any(|text| !text.is_empty()) {
-        writer.message("system", |out| write_string(out, &request.system.join("\n\n")));
+    if !system.is_empty() {
+        writer.message("system", |out| write_string(out, &system.join("\n\n")));
     }
     let messages = &request.messages;
     for entry in history::begin_at_summary(messages, history::entries(messages, scene.capabilities.call_ids)) {
         match entry {
-            Entry::User(message) => writer.user(&content::pieces(&message.content, scene.capabilities)),
+            Entry::User(message) => writer.user(&pieces::pieces(&message.content, scene.capabilities, NAME)),
             Entry::System(message) => {
                 let role = if scene.capabilities.system_messages { "system" } else { "user" };
                 writer.message(role, |out| write_string(out, &message.content));
@@ -96,17 +92,7 @@ impl Writer<'_, '_> {
     fn answer<'c>(&mut self, answer: &Answer<'c>, after: &mut Vec<Piece<'c>>) {
         let mut pieces = self.scene.answer_pieces(&answer.result);
         if !self.scene.capabilities.tool_images {
-            let mut images: Vec<Piece<'c>> = Vec::new();
-            for piece in &mut pieces {
-                if let Piece::Image(image) = *piece {
-                    images.push(Piece::Image(image));
-                    *piece = Piece::Text(Cow::Borrowed(IMAGE_FOLLOWS));
-                }
-            }
-            if !images.is_empty() {
-                after.push(Piece::Text(Cow::Owned(format!("Returned by call {}:", answer.id))));
-                after.append(&mut images);
-            }
+            after.extend(pieces::take_images(&mut pieces, &answer.id));
         }
         let references = self.references(&answer.result);
         let mut object = Object::new(self.messages.entry());
@@ -149,10 +135,7 @@ impl Writer<'_, '_> {
 impl Scene<'_> {
     /// The name under which a call goes out.
     fn called<'c>(&self, answer: &Answer<'c>) -> Cow<'c, str> {
-        match self.search.filter(|_| answer.is_search) {
-            Some(search) => Cow::Owned(self.names.wire(search).into_owned()),
-            None => self.names.wire(&answer.call.name),
-        }
+        answer.called(self.names, self.search)
     }
 
     /// Whether a call is told in words, since the host refuses one of a function that the request does not declare.
@@ -161,11 +144,7 @@ impl Scene<'_> {
     }
 
     fn answer_pieces<'c>(&self, result: &Answered<'c>) -> Vec<Piece<'c>> {
-        match *result {
-            Answered::Tool(result) => content::pieces(&result.content, self.capabilities),
-            Answered::Search(result) => vec![Piece::Text(Cow::Owned(search_text(result, self.names)))],
-            Answered::Missing => vec![Piece::Text(Cow::Borrowed(MISSING_RESULT))],
-        }
+        pieces::answer(result, self.names, self.capabilities, NAME)
     }
 }
 
@@ -238,7 +217,7 @@ impl Assistant<'_> {
     /// The content as JSON: a string, or the list that the endpoint wrote.
     fn content(&self) -> Cow<'_, str> {
         let told = self.turn.answers.iter().zip(self.told).filter(|(_, told)| **told);
-        let told = told.map(|(answer, _)| format!("[called `{}` with {}]", self.scene.called(answer), arguments(answer)));
+        let told = told.map(|(answer, _)| format!("[called `{}` with {}]", self.scene.called(answer), answer.arguments()));
         let told = told.collect::<Vec<_>>().join("\n");
         let written = self.replayed.map(|replayed| replayed.content().unwrap_or("\"\""));
         if let Some(written) = written.filter(|_| told.is_empty()) {
@@ -290,18 +269,8 @@ impl Assistant<'_> {
         object.string("type", "function");
         let mut function = Object::new(object.key("function"));
         function.string("name", &self.scene.called(answer));
-        function.string("arguments", &arguments(answer));
+        function.string("arguments", &answer.arguments());
         function.end();
         object.end();
-    }
-}
-
-/// The arguments as an object, whatever they are.
-fn arguments<'a>(answer: &Answer<'a>) -> Cow<'a, str> {
-    let arguments = &answer.call.arguments;
-    match arguments.as_str() {
-        object if arguments.is_object() => Cow::Borrowed(object),
-        "null" => Cow::Borrowed("{}"),
-        other => Cow::Owned(format!("{{\"input\":{other}}}")),
     }
 }
