@@ -27,6 +27,8 @@ pub mod ollama;
 #[cfg(feature = "openai")]
 pub mod openai_responses;
 mod pieces;
+#[cfg(test)]
+mod samples;
 mod schema;
 mod wire_names;
 
