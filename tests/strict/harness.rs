@@ -13,8 +13,8 @@ use crate::bodies::Bodies;
 use serde_json::Value;
 use tower::{Layer, retry::RetryLayer};
 use tower_genai::{
-    BoxModelService, Conversation, DeferralMode, Error, ErrorKind, Json, Message, ModelRequest, ModelServiceExt, Reasoning, ServerTool,
-    StopReason, ToolDefinition, ToolResult, ToolSet,
+    BoxModelService, Conversation, Error, ErrorKind, Json, Message, ModelRequest, ModelServiceExt, Reasoning, ServerTool, StopReason,
+    ToolDefinition, ToolResult, ToolSet,
     deferred_tools::DeferredToolsLayer,
     protocols::{Capabilities, Protocol},
     provider::{Anthropic, Gemini, Ollama, OpenAi, OpenAiChat, Provider},
@@ -157,6 +157,7 @@ pub(crate) struct Setup {
     pub(crate) wire: Wire,
     pub(crate) model: String,
     pub(crate) conversation: String,
+    key: &'static str,
     /// Outermost first.
     pub(crate) parts: Vec<Part>,
     pub(crate) reasoning: Option<Reasoning>,
@@ -169,7 +170,12 @@ impl Setup {
     pub(crate) fn new(wire: Wire, model: &str, conversation: &str) -> Self {
         let parts = vec![Part::Search(ToolSearchLayer::new()), Part::Guidelines(ToolGuidelinesLayer::new()), Part::Deferred];
         let (model, conversation) = (model.to_owned(), format!("{conversation}-{wire:?}"));
-        Self { wire, model, conversation, parts, reasoning: None, waits: Waits::default(), change: |_| {} }
+        Self { wire, model, conversation, key: "key", parts, reasoning: None, waits: Waits::default(), change: |_| {} }
+    }
+
+    pub(crate) fn with_key(mut self, key: &'static str) -> Self {
+        self.key = key;
+        self
     }
 
     pub(crate) fn placed(mut self, catalog: CatalogPlacement, guidelines: Placement) -> Self {
@@ -189,23 +195,17 @@ impl Setup {
 
     pub(crate) fn build(&self, strict: &Strict) -> BoxModelService {
         let (model, url) = (self.model.as_str(), strict.url.as_str());
-        let (model, mode) = match self.wire {
-            Wire::Anthropic => self.connect(Anthropic::new("key", model), url, strict),
-            Wire::Responses => self.connect(OpenAi::new("key", model), &format!("{url}/v1"), strict),
-            Wire::Chat => self.connect(OpenAiChat::new("key", model), &format!("{url}/v1"), strict),
-            Wire::Gemini => self.connect(Gemini::new("key", model), &format!("{url}/v1beta"), strict),
-            Wire::Ollama => self.connect(Ollama::new(model), url, strict),
-        };
-        let retried = RetryLayer::new(RetryPolicy::default()).layer(model).boxed_model();
-        self.parts.iter().rev().fold(retried, |inner, part| match part {
-            Part::ServerTools(layer) => layer.layer(inner).boxed_model(),
-            Part::Search(layer) => layer.layer(inner).boxed_model(),
-            Part::Guidelines(layer) => layer.layer(inner).boxed_model(),
-            Part::Deferred => DeferredToolsLayer::new(mode).layer(inner).boxed_model(),
-        })
+        match self.wire {
+            Wire::Anthropic => self.stack(Anthropic::new(self.key, model), url, strict),
+            Wire::Responses => self.stack(OpenAi::new(self.key, model), &format!("{url}/v1"), strict),
+            Wire::Chat => self.stack(OpenAiChat::new(self.key, model), &format!("{url}/v1"), strict),
+            Wire::Gemini => self.stack(Gemini::new(self.key, model), &format!("{url}/v1beta"), strict),
+            Wire::Ollama => self.stack(Ollama::new(model), url, strict),
+        }
     }
 
-    fn connect<P>(&self, provider: Provider<P>, url: &str, strict: &Strict) -> (BoxModelService, DeferralMode)
+    /// The layers around a provider.
+    pub(crate) fn stack<P>(&self, provider: Provider<P>, url: &str, strict: &Strict) -> BoxModelService
     where
         P: Protocol + Clone + Send + Sync + 'static,
     {
@@ -214,7 +214,13 @@ impl Setup {
         let mut provider = provider.waits(self.waits).http(http);
         (self.change)(provider.capabilities_mut());
         let mode = provider.deferral();
-        (provider.boxed_model(), mode)
+        let retried = RetryLayer::new(RetryPolicy::default()).layer(provider).boxed_model();
+        self.parts.iter().rev().fold(retried, |inner, part| match part {
+            Part::ServerTools(layer) => layer.layer(inner).boxed_model(),
+            Part::Search(layer) => layer.layer(inner).boxed_model(),
+            Part::Guidelines(layer) => layer.layer(inner).boxed_model(),
+            Part::Deferred => DeferredToolsLayer::new(mode).layer(inner).boxed_model(),
+        })
     }
 }
 

@@ -8,5 +8,6 @@ mod conversations;
 mod draw;
 mod fuzz;
 mod harness;
+mod hosts;
 mod moving;
 mod streams;

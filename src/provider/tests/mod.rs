@@ -1,6 +1,8 @@
 //! A small protocol and a scripted HTTP service, and what the flow makes of them.
 
 mod flow;
+#[cfg(all(feature = "anthropic", feature = "gemini", feature = "ollama", feature = "openai"))]
+mod hosts;
 mod resume;
 mod secrets;
 mod sockets;

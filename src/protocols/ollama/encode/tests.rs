@@ -165,7 +165,7 @@ fn images_go_out_with_the_user() {
 fn what_the_model_thought_goes_back_to_it_alone() {
     let parts = vec![thought("hm"), said("ok")];
     let item = json!({"role": "assistant", "content": "ok", "thinking": "hm"});
-    let ours = own::<OllamaChat>(parts.clone(), &[item.clone()]);
+    let ours = own::<OllamaChat>(parts.clone(), std::slice::from_ref(&item));
     assert_eq!(shape(&request([], vec![user("u"), ours])), ["user: u", "assistant: ok thinking=hm"]);
     let theirs = tower_genai_core::AssistantMessage::new(parts).replay(tower_genai_core::Replay::new(
         "ollama",

@@ -48,8 +48,10 @@ fn what_this_host_wrote_goes_back_as_it_came() {
     let item = json!({"role": "assistant", "content": "Well.", "reasoning": "hm", "reasoning_details": details, "annotations": [1], "refusal": null,
         "tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "read", "arguments": "{ \"z\":1 }"}, "extra_content": {"google": {"thought_signature": "S"}}}]});
     let parts = vec![thought("hm"), said("Well."), calling("a", "read")];
-    let mine =
-        body(&request([tool("read")], vec![user("u"), own::<ChatCompletions>(parts.clone(), &[item.clone()]), answer("a", "read", "r")]));
+    let mine = body(&request(
+        [tool("read")],
+        vec![user("u"), own::<ChatCompletions>(parts.clone(), std::slice::from_ref(&item)), answer("a", "read", "r")],
+    ));
     assert_eq!(
         mine["messages"][1],
         json!({"role": "assistant", "content": "Well.", "reasoning_details": details,
@@ -99,7 +101,7 @@ fn an_item_that_does_not_fit_its_parts_is_told_anew() {
         {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}},
         {"id": "b", "type": "function", "function": {"name": "read", "arguments": "{}"}},
     ]});
-    let one = own::<ChatCompletions>(vec![said("y"), calling("b", "read")], &[two.clone()]);
+    let one = own::<ChatCompletions>(vec![said("y"), calling("b", "read")], std::slice::from_ref(&two));
     assert_eq!(shaped(vec![user("u"), one, answer("b", "read", "r")])[1], "assistant: x [b read {}]");
     let other = own::<ChatCompletions>(vec![said("y"), calling("z", "read")], &[two]);
     assert_eq!(shaped(vec![user("u"), other, answer("z", "read", "r")])[1], "assistant: y [z read {\"a\":1}]");
