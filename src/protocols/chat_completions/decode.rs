@@ -248,7 +248,7 @@ impl Decoder {
             object.raw(key, value.as_str());
         }
         object.end();
-        Json::parse(&out).unwrap_or_default()
+        Json::from_written(&out)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod content;
 mod grounding;
+mod part;
 mod partial;
 #[cfg(test)]
 mod tests;

@@ -209,7 +209,7 @@ impl Decoder {
             list.end();
         }
         object.end();
-        Json::parse(&out).unwrap_or_default()
+        Json::from_written(&out)
     }
 }
 

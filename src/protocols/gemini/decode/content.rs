@@ -6,7 +6,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tower_genai_core::{AssistantPart, Delta, Hosted, HostedCall, HostedOutcome, Image, Json, ModelEvent, ToolCall, ToolName};
 
-use super::partial::Value;
+use super::{
+    part::{Fields, Kind},
+    partial::Value,
+};
 use crate::protocols::{
     context::Context,
     lenient::{Many, Object as Lenient, Text, read},
@@ -118,61 +121,63 @@ struct Data<'a> {
 impl Content {
     /// Reads a part.
     pub(super) fn part(&mut self, raw: &RawValue, context: &Context, events: &mut VecDeque<ModelEvent>) {
-        let Some(members) = Members::of(raw.get()).filter(|members| !members.0.is_empty()) else { return };
-        if let Some(call) = members.get("functionCall") {
-            self.function_call(raw, call, context, events);
-            return;
-        }
-        if let Some(text) = members.get("text") {
-            self.text(raw, &members, text, events);
-            return;
-        }
-        if let Some(code) = members.get("executableCode") {
-            self.start(HostedCall::new("", "code_execution", "executableCode"), Json::parse(code).ok(), events);
-        } else if let Some(result) = members.get("codeExecutionResult") {
-            let result: Served<'_> = parse(result);
-            let failed = result.outcome.some().filter(|outcome| *outcome != "OUTCOME_OK");
-            self.complete(|call| &*call.call_type == "executableCode", failed, events);
-        } else if let Some(call) = members.get("toolCall") {
-            let call: Served<'_> = parse(call);
-            self.start(HostedCall::new(call.id.to_arc(), call.tool_type.to_arc(), "toolCall"), call.args.map(Json::from), events);
-        } else if let Some(response) = members.get("toolResponse") {
-            let response: Served<'_> = parse(response);
-            self.complete(|call| &*call.call_type == "toolCall" && *call.id == *response.id, None, events);
-        } else if let Some(data) = members.get("inlineData").or_else(|| members.get("fileData")) {
-            self.parts.extend(image(&parse(data)).map(|image| Part::Done(AssistantPart::Image(image))));
+        let Ok(fields) = serde_json::from_str::<Fields<'_>>(raw.get()) else { return };
+        match (fields.data, &fields.text) {
+            (Some((Kind::FunctionCall, call)), _) => return self.function_call(raw, call, context, events),
+            (None, Some(text)) => return self.text(raw, &fields, text, events),
+            (Some((Kind::ExecutableCode, code)), _) => {
+                self.start(HostedCall::new("", "code_execution", "executableCode"), Some(Json::from(code)), events);
+            }
+            (Some((Kind::CodeExecutionResult, result)), _) => {
+                let result: Served<'_> = read(Some(result));
+                let failed = result.outcome.some().filter(|outcome| *outcome != "OUTCOME_OK");
+                self.complete(|call| &*call.call_type == "executableCode", failed, events);
+            }
+            (Some((Kind::ToolCall, call)), _) => {
+                let call: Served<'_> = read(Some(call));
+                self.start(HostedCall::new(call.id.to_arc(), call.tool_type.to_arc(), "toolCall"), call.args.map(Json::from), events);
+            }
+            (Some((Kind::ToolResponse, response)), _) => {
+                let response: Served<'_> = read(Some(response));
+                self.complete(|call| &*call.call_type == "toolCall" && *call.id == *response.id, None, events);
+            }
+            (Some((Kind::Media, data)), _) => {
+                self.parts.extend(image(&read(Some(data))).map(|image| Part::Done(AssistantPart::Image(image))));
+            }
+            (None, None) if fields.is_empty => return,
+            (None, None) => {}
         }
         self.items.push(Item::Whole(Json::from(raw)));
     }
 
     /// Text goes on with text; what is signed, or says more, stays apart on its way back.
-    fn text(&mut self, raw: &RawValue, members: &Members<'_>, text: &str, events: &mut VecDeque<ModelEvent>) {
-        let text: Text<'_> = parse(text);
-        let is_thought = members.get("thought") == Some("true");
-        let is_plain = members.0.iter().all(|(key, _)| matches!(&**key, "text" | "thought"));
-        match (is_plain, self.items.last_mut()) {
+    fn text(&mut self, raw: &RawValue, fields: &Fields<'_>, text: &str, events: &mut VecDeque<ModelEvent>) {
+        match self.items.last_mut() {
+            _ if !fields.is_plain => self.items.push(Item::Whole(Json::from(raw))),
             // What the model thought is of no use to it without a signature.
-            (true, _) if is_thought => {}
-            (true, Some(Item::Text(known))) => known.push_str(&text),
-            (true, _) if text.is_empty() => {}
-            (true, _) => self.items.push(Item::Text(text.to_string())),
-            (false, _) => self.items.push(Item::Whole(Json::from(raw))),
+            _ if fields.is_thought || text.is_empty() => {}
+            Some(Item::Text(known)) => known.push_str(text),
+            _ => self.items.push(Item::Text(text.to_owned())),
         }
+        self.shown(text, fields.is_thought, events);
+    }
+
+    fn shown(&mut self, text: &str, is_thought: bool, events: &mut VecDeque<ModelEvent>) {
         if text.is_empty() {
             return;
         }
         match (self.parts.last_mut(), is_thought) {
-            (Some(Part::Text(known)), false) | (Some(Part::Reasoning(known)), true) => known.push_str(&text),
-            (_, false) => self.parts.push(Part::Text(text.to_string())),
-            (_, true) => self.parts.push(Part::Reasoning(text.to_string())),
+            (Some(Part::Text(known)), false) | (Some(Part::Reasoning(known)), true) => known.push_str(text),
+            (_, false) => self.parts.push(Part::Text(text.to_owned())),
+            (_, true) => self.parts.push(Part::Reasoning(text.to_owned())),
         }
-        let delta = Delta::new(0, &*text);
+        let delta = Delta::new(0, text);
         events.push_back(if is_thought { ModelEvent::Reasoning(delta) } else { ModelEvent::Text(delta) });
     }
 
     /// A call, or more of the one that is open.
-    fn function_call(&mut self, raw: &RawValue, call: &str, context: &Context, events: &mut VecDeque<ModelEvent>) {
-        let function: FunctionCall<'_> = parse(call);
+    fn function_call(&mut self, raw: &RawValue, call: &RawValue, context: &Context, events: &mut VecDeque<ModelEvent>) {
+        let function: FunctionCall<'_> = read(Some(call));
         let goes_on = function.will_continue.is_some_and(|goes_on| goes_on.get() == "true");
         if let Some(name) = function.name.some() {
             self.close(events);
@@ -268,9 +273,7 @@ impl Content {
             Part::Text(text) => Some(AssistantPart::Text { text: text.into() }),
             Part::Reasoning(text) => Some(AssistantPart::Reasoning { text: text.into() }),
             Part::Done(part) => Some(part),
-            Part::Call(at) => {
-                self.calls.get(at).map(|call| context.part(ToolCall::from_text(Arc::clone(&call.id), call.name.clone(), call.arguments())))
-            }
+            Part::Call(at) => self.calls.get(at).map(|call| context.part(call.tool_call())),
         };
         parts.into_iter().filter_map(part).collect()
     }
@@ -284,7 +287,7 @@ impl Content {
                 let mut object = Object::new(&mut out);
                 object.string("text", &text);
                 object.end();
-                Json::parse(&out).ok()
+                Some(Json::from_written(&out))
             }
             Item::Whole(json) => Some(json),
             Item::Call(at) => self.calls.get(at).and_then(Call::item),
@@ -328,7 +331,16 @@ impl Call {
             function.end();
         }
         object.end();
-        Json::parse(&out).ok()
+        Some(Json::from_written(&out))
+    }
+
+    /// The call for the caller. The arguments are JSON, and only objects begin with a brace.
+    fn tool_call(&self) -> ToolCall {
+        let (id, name, arguments) = (Arc::clone(&self.id), self.name.clone(), self.arguments());
+        if arguments.starts_with('{') {
+            return ToolCall::new(id, name, Json::from_written(arguments));
+        }
+        ToolCall::from_text(id, name, arguments)
     }
 }
 
@@ -352,10 +364,4 @@ fn image(data: &Data<'_>) -> Option<Image> {
         (None, Some(url)) => Some(Image::Url { url: url.into(), media_type: Some(media_type.into()) }),
         (None, None) => None,
     }
-}
-
-/// Reads a member that may be of another type.
-fn parse<'a, T: Deserialize<'a> + Default>(json: &'a str) -> T {
-    let raw: Option<&RawValue> = serde_json::from_str(json).ok();
-    read(raw)
 }

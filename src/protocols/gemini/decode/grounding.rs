@@ -145,7 +145,7 @@ impl Grounding {
         self.queries.iter().for_each(|query| write_string(list.entry(), query));
         list.end();
         object.end();
-        Json::parse(&out).ok()
+        Some(Json::from_written(&out))
     }
 
     /// What was said about it, for whoever wants to read it.
@@ -159,7 +159,7 @@ impl Grounding {
             object.raw(key, value.as_str());
         }
         object.end();
-        Json::parse(&out).ok()
+        Some(Json::from_written(&out))
     }
 }
 

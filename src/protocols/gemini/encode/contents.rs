@@ -39,7 +39,7 @@ pub(super) struct Scene<'a> {
 ///
 /// Where there are none, or where they begin with a call.
 pub(super) fn write(request: &ModelRequest, scene: Scene<'_>, out: &mut String) -> Result<(), Error> {
-    let mut writer = Writer { scene, contents: List::new(out), said: Vec::new() };
+    let mut writer = Writer { scene, contents: List::new(out), said: String::new() };
     let messages = &request.messages;
     for entry in history::begin_at_summary(messages, history::entries(messages, scene.capabilities.call_ids)) {
         match entry {
@@ -68,8 +68,8 @@ pub(super) fn write(request: &ModelRequest, scene: Scene<'_>, out: &mut String) 
 struct Writer<'a, 'b> {
     scene: Scene<'a>,
     contents: List<'b>,
-    /// The parts that the model says in one go and that are not written yet.
-    said: Vec<String>,
+    /// The parts that the model says in one go and that are not written yet, separated by commas.
+    said: String,
 }
 
 /// A call as it goes out: what its answer has to repeat.
@@ -79,30 +79,45 @@ struct Called<'a> {
 }
 
 impl Writer<'_, '_> {
-    fn content(&mut self, role: &str, parts: &[String]) {
+    /// Writes a content of parts that are separated by commas.
+    fn content(&mut self, role: &str, parts: &str) {
         if parts.is_empty() {
             return;
         }
         let mut object = Object::new(self.contents.entry());
         object.string("role", role);
-        let mut list = List::new(object.key("parts"));
-        parts.iter().for_each(|part| list.entry().push_str(part));
-        list.end();
+        let out = object.key("parts");
+        out.push('[');
+        out.push_str(parts);
+        out.push(']');
         object.end();
     }
 
     /// Writes what the model said so far.
     fn flush(&mut self) {
-        let said = std::mem::take(&mut self.said);
+        let mut said = std::mem::take(&mut self.said);
         self.content("model", &said);
+        said.clear();
+        self.said = said;
+    }
+
+    /// Where the next part of what the model says goes.
+    fn next(&mut self) -> &mut String {
+        if !self.said.is_empty() {
+            self.said.push(',');
+        }
+        &mut self.said
     }
 
     fn user(&mut self, pieces: &[Piece<'_>]) {
-        let parts: Vec<String> = pieces.iter().filter_map(part).collect();
-        if !parts.is_empty() {
-            self.flush();
-            self.content("user", &parts);
+        if pieces.iter().all(is_empty) {
+            return;
         }
+        self.flush();
+        let mut object = Object::new(self.contents.entry());
+        object.string("role", "user");
+        write_parts(pieces, object.key("parts"));
+        object.end();
     }
 
     /// What the model said and asked for, then all answers, then what only a user can say of them.
@@ -116,8 +131,13 @@ impl Writer<'_, '_> {
         }
         self.flush();
         let mut after: Vec<Piece<'_>> = Vec::new();
-        let answers: Vec<String> =
-            turn.answers.iter().zip(&called).map(|(answer, called)| self.answer(answer, called, &mut after)).collect();
+        let mut answers = String::new();
+        for (answer, called) in turn.answers.iter().zip(&called) {
+            if !answers.is_empty() {
+                answers.push(',');
+            }
+            self.answer(answer, called, &mut after, &mut answers);
+        }
         self.content("user", &answers);
         self.user(&after);
     }
@@ -138,14 +158,15 @@ impl Writer<'_, '_> {
             let is_signed = members.get("thoughtSignature").is_some();
             if let Some(call) = members.get("functionCall") {
                 let needs_one = called.is_empty() && !is_signed && self.scene.capabilities.call_signatures;
-                self.said.push(if needs_one { members.with("thoughtSignature", UNSIGNED) } else { item.to_owned() });
+                let item = if needs_one { Cow::Owned(members.with("thoughtSignature", UNSIGNED)) } else { Cow::Borrowed(item) };
+                self.next().push_str(&item);
                 called.push(Called::of(call));
                 continue;
             }
             let is_thought = members.get("thought") == Some("true") && !is_signed;
             let is_beside = members.0.iter().all(|(key, _)| BESIDE.contains(&&**key));
             if !is_thought && !is_beside {
-                self.said.push(item.to_owned());
+                self.next().push_str(item);
             }
         }
         Some(called)
@@ -156,8 +177,8 @@ impl Writer<'_, '_> {
         let mut called = Vec::with_capacity(turn.answers.len());
         for (part, answer) in turn.parts() {
             match part {
-                AssistantPart::Text { text } | AssistantPart::Refusal { text } if !text.is_empty() => self.say(text),
-                AssistantPart::Image(_) => self.say(IMAGE_MADE),
+                AssistantPart::Text { text } | AssistantPart::Refusal { text } if !text.is_empty() => write_text(text, self.next()),
+                AssistantPart::Image(_) => write_text(IMAGE_MADE, self.next()),
                 // What a provider thought, ran and summed up is of use to that provider only.
                 _ => {}
             }
@@ -169,57 +190,45 @@ impl Writer<'_, '_> {
         called
     }
 
-    fn say(&mut self, text: &str) {
-        let mut out = String::new();
-        write_text(text, &mut out);
-        self.said.push(out);
-    }
-
     fn call(&mut self, name: &str, answer: &Answer<'_>, is_first: bool) {
-        let mut out = String::new();
-        let mut object = Object::new(&mut out);
+        let is_unsigned = is_first && self.scene.capabilities.call_signatures;
+        let mut object = Object::new(self.next());
         let mut call = Object::new(object.key("functionCall"));
         call.string("name", name);
         call.raw("args", &answer.arguments());
         call.end();
-        if is_first && self.scene.capabilities.call_signatures {
+        if is_unsigned {
             object.raw("thoughtSignature", UNSIGNED);
         }
         object.end();
-        self.said.push(out);
     }
 
     /// The answer to a call. Images that cannot stand in it are left for the content behind.
-    fn answer<'c>(&self, answer: &Answer<'c>, called: &Called<'_>, after: &mut Vec<Piece<'c>>) -> String {
+    fn answer<'c>(&self, answer: &Answer<'c>, called: &Called<'_>, after: &mut Vec<Piece<'c>>, out: &mut String) {
         let Scene { names, capabilities, .. } = self.scene;
         let mut pieces = pieces::answer(&answer.result, names, capabilities, NAME);
         if !capabilities.tool_images {
             after.extend(pieces::take_images(&mut pieces, &answer.id));
         }
-        let texts = pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(text) => Some(&**text),
+        let (texts, media): (Vec<Piece<'_>>, Vec<Piece<'_>>) = pieces.into_iter().partition(|piece| matches!(piece, Piece::Text(_)));
+        let texts = texts.iter().filter_map(|piece| match piece {
+            Piece::Text(text) if !text.is_empty() => Some(&**text),
             _ => None,
         });
-        let text = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-        let media: Vec<String> = pieces.iter().filter(|piece| !matches!(piece, Piece::Text(_))).filter_map(part).collect();
-        let mut out = String::new();
-        let mut object = Object::new(&mut out);
+        let mut object = Object::new(out);
         let mut response = Object::new(object.key("functionResponse"));
         if let Some(id) = &called.id {
             response.string("id", id);
         }
         response.string("name", &called.name);
         let mut said = Object::new(response.key("response"));
-        said.string(if is_error(&answer.result) { "error" } else { "output" }, &text);
+        said.string(if is_error(&answer.result) { "error" } else { "output" }, &texts.collect::<Vec<_>>().join("\n\n"));
         said.end();
         if !media.is_empty() {
-            let mut list = List::new(response.key("parts"));
-            media.iter().for_each(|part| list.entry().push_str(part));
-            list.end();
+            write_parts(&media, response.key("parts"));
         }
         response.end();
         object.end();
-        out
     }
 }
 
@@ -247,18 +256,29 @@ fn is_error(result: &Answered<'_>) -> bool {
     }
 }
 
-/// A piece as a part; nothing for a text that says nothing.
-fn part(piece: &Piece<'_>) -> Option<String> {
-    let mut out = String::new();
+/// Whether a piece says nothing.
+fn is_empty(piece: &Piece<'_>) -> bool {
+    matches!(piece, Piece::Text(text) if text.is_empty())
+}
+
+/// Writes pieces as a list of parts, but for those that say nothing.
+fn write_parts(pieces: &[Piece<'_>], out: &mut String) {
+    let mut parts = List::new(out);
+    for piece in pieces.iter().filter(|piece| !is_empty(piece)) {
+        write_part(piece, parts.entry());
+    }
+    parts.end();
+}
+
+fn write_part(piece: &Piece<'_>, out: &mut String) {
     match piece {
-        Piece::Text(text) if text.is_empty() => return None,
-        Piece::Text(text) => write_text(text, &mut out),
+        Piece::Text(text) => write_text(text, out),
         Piece::Own(item) => out.push_str(item),
-        Piece::Image(Image::Base64 { media_type, data }) => inline(media_type, data, &mut out),
+        Piece::Image(Image::Base64 { media_type, data }) => inline(media_type, data, out),
         Piece::Image(Image::Url { url, media_type }) => match data_url(url) {
-            Some((media_type, data)) => inline(media_type, data, &mut out),
+            Some((media_type, data)) => inline(media_type, data, out),
             None => {
-                let mut object = Object::new(&mut out);
+                let mut object = Object::new(out);
                 let mut file = Object::new(object.key("fileData"));
                 if let Some(media_type) = media_type {
                     file.string("mimeType", media_type);
@@ -269,7 +289,6 @@ fn part(piece: &Piece<'_>) -> Option<String> {
             }
         },
     }
-    Some(out)
 }
 
 fn inline(media_type: &str, data: &str, out: &mut String) {
