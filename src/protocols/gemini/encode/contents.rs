@@ -110,10 +110,16 @@ impl Writer<'_, '_> {
     }
 
     fn user(&mut self, pieces: &[Piece<'_>]) {
-        if pieces.iter().all(is_empty) {
+        let is_silent = pieces.iter().all(is_empty);
+        if is_silent && !(self.contents.is_empty() && self.said.is_empty() && !pieces.is_empty()) {
             return;
         }
         self.flush();
+        if is_silent {
+            // A dialogue may begin with nothing, for a model that has its instructions.
+            self.content("user", r#"{"text":""}"#);
+            return;
+        }
         let mut object = Object::new(self.contents.entry());
         object.string("role", "user");
         write_parts(pieces, object.key("parts"));

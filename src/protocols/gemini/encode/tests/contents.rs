@@ -182,7 +182,10 @@ fn a_dialogue_needs_a_user() {
     assert!(error.contains("messages[0]"), "{error}");
     let greeting = request([], vec![foreign(vec![said("Hello!")]), user("u")]);
     assert_eq!(shape(&greeting), ["model: Hello!", "user: u"]);
-    for empty in [ModelRequest::new(), request([], vec![user("")]), request([], vec![foreign(vec![thought("hm")])])] {
+    let silent = request([], vec![user(""), user("")]).system("Tell a joke.");
+    assert_eq!(shape(&silent), ["user: "]);
+    assert_eq!(shape(&request([], vec![user(""), foreign(vec![said("Ha!")]), user(""), user("u")])), ["user: ", "model: Ha!", "user: u"]);
+    for empty in [ModelRequest::new(), request([], vec![foreign(vec![thought("hm")])])] {
         assert!(refusal(&empty, &Capabilities::gemini()).contains("no message"));
     }
 }
