@@ -41,8 +41,8 @@
 //!
 //! | feature | default | |
 //! |---|---|---|
-//! | `anthropic`, `openai` | yes | the providers |
-//! | `provider` | with either | the HTTP flow alone, for a protocol of your own |
+//! | `anthropic`, `gemini`, `ollama`, `openai` | yes | the providers; `openai` is Responses, Chat Completions and the hosts that speak them |
+//! | `provider` | with any of them | the HTTP flow alone, for a protocol of your own |
 //! | `server-tools`, `tool-search`, `tool-guidelines`, `deferred-tools` | yes | the layers; only `tool-search` brings tantivy |
 //! | `limits` | yes | limits that hold until a stream ends |
 //! | `util` | yes | the layers as methods of tower's `ServiceBuilder` |
