@@ -8,8 +8,9 @@
 //!
 //! `--protocol` reads the key from `API_KEY`, `--provider` from the variable that the provider's users have set: `ANTHROPIC_API_KEY`,
 //! `OPENAI_API_KEY`, and so on. Each line of standard input is a message of the user, in which a literal `\n` is a line break; a line
-//! `:tools FILE` replaces the tools from then on, and `:endpoint P U M` moves the conversation to protocol P, base URL U, model M. Calls of local tools are answered with `{"tool":NAME,"arguments":{...}}`. Each turn prints
-//! `answer: TEXT`. `--defer N` defers all but the first N tools. `--trace` writes one JSON line for each request of the model to standard error.
+//! `:tools FILE` replaces the tools from then on, and `:endpoint P U M` moves the conversation to protocol P, base URL U, model M. Calls of
+//! local tools are answered with `{"tool":NAME,"arguments":{...}}`. Each turn prints `answer: TEXT`. `--defer N` defers all but the first N
+//! tools. `--trace` writes one JSON line for each request of the model to standard error.
 
 mod endpoint;
 mod options;

@@ -18,9 +18,11 @@ use crate::{Error, ErrorKind};
 
 /// A JSON value as validated, minified text: a schema, the arguments of a call, an item of a provider.
 ///
-/// The text keeps its key order, number spelling and escapes, so what a provider sent is what it gets
-/// back, except for an escaped half of a surrogate pair ([`well_formed`](Self::well_formed)). Cloning is cheap. It serialises as a JSON *string*, because a nested value would lose its bytes
-/// in stores that parse it, and reads both that string and a nested value.
+/// The text keeps its key order, number spelling and escapes, so what a provider sent is what it gets back, except for an escaped half of a
+/// surrogate pair ([`well_formed`](Self::well_formed)). Cloning is cheap.
+///
+/// It serialises as a JSON *string*, because a nested value would lose its bytes in stores that parse it, and reads both that string and a
+/// nested value. A value that is a string itself is therefore written twice: `"\"text\""`.
 ///
 /// ```
 /// use tower_genai_core::Json;
