@@ -110,7 +110,7 @@ impl Decoder {
             return Ok(());
         }
         let error = error_body::of_event(chunk.x_groq.0.error.filter(|error| is_error(error)).map_or(data, RawValue::get));
-        if self.finish.is_none() {
+        if self.finish.as_deref().is_none_or(|finish| finish == "error") {
             return Err(error);
         }
         // A message that had ended is complete, whatever went wrong behind it; usage may still come.

@@ -63,6 +63,10 @@ fn errors_inside_a_stream() {
             ErrorKind::Server,
         ),
         (json!({"x_groq": {"error": "boom"}}), ErrorKind::Server),
+        (
+            json!({"error": {"code": 502, "message": "m"}, "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}]}),
+            ErrorKind::Server,
+        ),
     ] {
         let failed = decoded(&[delta(json!({"content": "a"})), chunk.clone()]);
         assert_eq!(failed.shown(), ["text a"]);
