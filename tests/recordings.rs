@@ -12,11 +12,16 @@ mod decode;
 #[path = "../examples/wire/known.rs"]
 mod known;
 
-use std::{collections::VecDeque, fs, num::NonZeroUsize, path::PathBuf};
+use std::{
+    collections::VecDeque,
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use tower_genai::{
-    ErrorKind, ModelEvent,
-    transport::{DEFAULT_MAX_EVENT_BYTES, SseParser},
+    Error, ErrorKind, ModelEvent,
+    transport::{DEFAULT_MAX_EVENT_BYTES, LineParser, SseParser},
 };
 
 type Failure = Box<dyn std::error::Error>;
@@ -43,36 +48,89 @@ fn every_recording_says_what_is_expected() {
     }
 }
 
-/// Every recorded stream, cut behind each event and inside it.
+/// The events of a recorded stream.
+fn events_of(folder: &Path) -> Option<Vec<String>> {
+    let mut events = Vec::new();
+    if let Ok(body) = fs::read(folder.join("response.sse")) {
+        let mut parser = SseParser::new(DEFAULT_MAX_EVENT_BYTES);
+        parser.push(&body);
+        parser.finish();
+        while let Some(event) = parser.next_event().unwrap() {
+            events.push(event.data.to_string());
+        }
+        return Some(events);
+    }
+    let mut parser = LineParser::new(DEFAULT_MAX_EVENT_BYTES);
+    parser.push(&fs::read(folder.join("response.ndjson")).ok()?);
+    parser.finish();
+    while let Some(line) = parser.next_line().unwrap() {
+        events.push(line.into_owned());
+    }
+    Some(events)
+}
+
+/// Reads events, and the end behind them.
+fn read(known: &known::Known, events: &[String]) -> (Vec<ModelEvent>, Result<(), Error>) {
+    let mut decoder = known.decoder();
+    let mut seen = VecDeque::new();
+    let mut outcome = events.iter().try_for_each(|event| decoder.push(event, &mut seen));
+    if outcome.is_ok() && !decoder.is_done() {
+        outcome = decoder.end(&mut seen);
+    }
+    (seen.into(), outcome)
+}
+
+/// At most so many cuts of one recording.
+const CUTS: usize = 30;
+
 #[test]
-fn a_recording_that_is_cut_gives_no_response_and_no_panic() {
+fn a_recording_that_is_cut_ends_with_a_response_or_with_an_error() {
     let Some(folder) = recordings() else { return };
-    let mut streams = 0;
+    for protocol in PROTOCOLS {
+        let known = known::find(protocol).unwrap();
+        let mut streams = 0;
+        for recording in fs::read_dir(folder.join(protocol)).unwrap() {
+            let recording = recording.unwrap().path();
+            let Some(events) = events_of(&recording) else { continue };
+            streams += 1;
+            assert_eq!(read(&known, &[]).1.unwrap_err().kind(), ErrorKind::Protocol);
+            for cut in (0..=events.len()).step_by(events.len() / CUTS + 1).chain([events.len()]) {
+                let (seen, outcome) = read(&known, &events[..cut]);
+                let responses = seen.iter().filter(|event| matches!(event, ModelEvent::Response(_))).count();
+                match outcome {
+                    Ok(()) => assert!(responses == 1 && matches!(seen.last(), Some(ModelEvent::Response(_))), "{recording:?} {cut}"),
+                    Err(error) if error.provider().is_some() => assert!(responses <= 1),
+                    Err(error) => {
+                        assert_eq!((error.kind(), responses), (ErrorKind::Protocol, 0), "{recording:?} {cut}");
+                        assert_ne!(cut, events.len(), "{recording:?} is whole: {error}");
+                    }
+                }
+            }
+        }
+        assert!(streams > 0, "{protocol}");
+    }
+}
+
+#[test]
+fn half_an_event_is_an_error_and_changes_nothing() {
+    let Some(folder) = recordings() else { return };
     for protocol in PROTOCOLS {
         let known = known::find(protocol).unwrap();
         for recording in fs::read_dir(folder.join(protocol)).unwrap() {
-            let Ok(body) = fs::read(recording.unwrap().path().join("response.sse")) else { continue };
-            streams += 1;
-            let mut parser = SseParser::new(DEFAULT_MAX_EVENT_BYTES);
-            parser.push(&body);
-            parser.finish();
-            let mut decoder = known.decoder();
-            let mut events = VecDeque::new();
-            while let Some(event) = parser.next_event().unwrap() {
-                assert!(!events.iter().any(|event| matches!(event, ModelEvent::Response(_))) || decoder.is_done());
-                let middle = (0..=event.data.len() / 2).rev().find(|end| event.data.is_char_boundary(*end)).unwrap();
-                if !decoder.is_done() {
+            let Some(events) = events_of(&recording.unwrap().path()) else { continue };
+            let (mut decoder, mut seen) = (known.decoder(), VecDeque::new());
+            for event in &events {
+                let middle = (0..=event.len() / 2).rev().find(|end| event.is_char_boundary(*end)).unwrap();
+                if !decoder.is_done() && middle > 0 {
                     let mut scratch = VecDeque::new();
-                    let error = decoder.push(&event.data[..middle], &mut scratch).unwrap_err();
+                    let error = decoder.push(&event[..middle], &mut scratch).unwrap_err();
                     assert_eq!((error.kind(), scratch.len()), (ErrorKind::Protocol, 0));
-                    assert_eq!(decoder.end(&mut VecDeque::new()).unwrap_err().kind(), ErrorKind::Protocol);
                 }
-                if let Err(error) = decoder.push(&event.data, &mut events) {
-                    assert!(error.provider().is_some(), "a recorded failure is the provider's: {error}");
+                if decoder.push(event, &mut seen).is_err() {
+                    break;
                 }
             }
-            assert!(decoder.is_done());
+            assert!(Vec::from(seen).iter().zip(read(&known, &events).0).all(|(one, other)| *one == other));
         }
     }
-    assert!(streams > 0);
 }
