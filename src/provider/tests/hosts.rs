@@ -184,6 +184,27 @@ async fn hosted_tools_where_they_are_and_a_clear_word_where_not() {
     assert!(Ollama::new("m").http(unused()).complete(forced).await.unwrap_err().to_string().contains("`tool_choice`"));
 }
 
+#[tokio::test]
+async fn the_search_of_openrouter_on_each_api() {
+    let searching = || full().server_tool(ServerTool::plain("openrouter:tool_search").unwrap()).unwrap();
+    let without_ours = |mut request: ModelRequest| {
+        let tools = request.tools.iter().filter(|tool| tool.kind != ToolKind::Search).map(|tool| (**tool).clone());
+        request.tools = ToolSet::new(tools.collect::<Vec<_>>()).unwrap();
+        request
+    };
+    let mut chat = openrouter::chat(KEY, "m");
+    chat.capabilities_mut().hosted_search = crate::protocols::HostedSearch::Field;
+    let sent = body(chat, without_ours(searching())).await;
+    assert_eq!(sent["deferred_tools"]["search"], json!({"type": "bm25"}));
+    assert_eq!(sent["tools"][1]["defer_loading"], true, "{}", sent["tools"]);
+    let sent = body(openrouter::responses(KEY, "m"), without_ours(searching())).await;
+    let tools = sent["tools"].to_string();
+    assert!(tools.contains("\"openrouter:tool_search\"") && tools.contains("\"defer_loading\":true"), "{tools}");
+    let sent = body(openrouter::messages(KEY, "m"), without_ours(searching())).await;
+    let tools = sent["tools"].to_string();
+    assert!(tools.contains("\"openrouter:tool_search\"") && tools.contains("\"defer_loading\":true"), "{tools}");
+}
+
 const LINES: &str = "{\"message\":{\"content\":\"hé\"},\"done\":false}\n{\"message\":{\"content\":\"llo\"},\"done\":true,\"done_reason\":\"stop\",\"eval_count\":2}\n";
 
 #[tokio::test]
