@@ -29,6 +29,10 @@ pub trait ServiceBuilderExt<L>: sealed::Sealed + Sized {
         layer: crate::server_tools::ServerToolsLayer,
     ) -> ServiceBuilder<tower::layer::util::Stack<crate::server_tools::ServerToolsLayer, L>>;
 
+    /// Adds the tool loop with its defaults, around a service that runs tools. See [`tool_loop`](crate::tool_loop).
+    #[cfg(feature = "tool-loop")]
+    fn tool_loop<T>(self, tools: T) -> ServiceBuilder<tower::layer::util::Stack<crate::tool_loop::ToolLoopLayer<T>, L>>;
+
     /// Adds tool search with its defaults. See [`tool_search`](crate::tool_search); for options use `layer(ToolSearchLayer::new()..)`.
     #[cfg(feature = "tool-search")]
     fn tool_search(self) -> ServiceBuilder<tower::layer::util::Stack<crate::tool_search::ToolSearchLayer, L>>;
@@ -63,6 +67,11 @@ impl<L> ServiceBuilderExt<L> for ServiceBuilder<L> {
         layer: crate::server_tools::ServerToolsLayer,
     ) -> ServiceBuilder<tower::layer::util::Stack<crate::server_tools::ServerToolsLayer, L>> {
         self.layer(layer)
+    }
+
+    #[cfg(feature = "tool-loop")]
+    fn tool_loop<T>(self, tools: T) -> ServiceBuilder<tower::layer::util::Stack<crate::tool_loop::ToolLoopLayer<T>, L>> {
+        self.layer(crate::tool_loop::ToolLoopLayer::new(tools))
     }
 
     #[cfg(feature = "tool-search")]

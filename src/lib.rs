@@ -43,7 +43,7 @@
 //! |---|---|---|
 //! | `anthropic`, `gemini`, `ollama`, `openai` | yes | the providers; `openai` is Responses, Chat Completions and the hosts that speak them |
 //! | `provider` | with any of them | the HTTP flow alone, for a protocol of your own |
-//! | `server-tools`, `tool-search`, `tool-guidelines`, `deferred-tools` | yes | the layers; only `tool-search` brings tantivy |
+//! | `server-tools`, `tool-loop`, `tool-search`, `tool-guidelines`, `deferred-tools` | yes | the layers; only `tool-search` brings tantivy, only `tool-loop` schemars and jsonschema |
 //! | `limits` | yes | limits that hold until a stream ends |
 //! | `util` | yes | the layers as methods of tower's `ServiceBuilder` |
 //! | `rustls` | yes | TLS for reqwest |
@@ -75,6 +75,8 @@ pub use tower_genai_deferred_tools as deferred_tools;
 pub use tower_genai_server_tools as server_tools;
 #[cfg(feature = "tool-guidelines")]
 pub use tower_genai_tool_guidelines as tool_guidelines;
+#[cfg(feature = "tool-loop")]
+pub use tower_genai_tool_loop as tool_loop;
 #[cfg(feature = "tool-search")]
 pub use tower_genai_tool_search as tool_search;
 

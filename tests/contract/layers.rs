@@ -12,11 +12,14 @@ use tower_genai::{
     stacks::Recommended,
     testing::{EventRecorder, ReadinessProbe, ScriptedModel},
     tool_guidelines::{Placement, ToolGuidelinesLayer},
+    tool_loop::{RoutedTools, ToolRouter},
     tool_search::{MemoryRecord, ToolSearchLayer},
 };
 use tower_test::mock;
 
 use crate::doubles::{Alive, Hanging, Refusing, answer, assert_stream, request};
+
+type ToolLoopLayer = tower_genai::tool_loop::ToolLoopLayer<RoutedTools>;
 
 fn assert_auto_traits<S>(service: &S)
 where
@@ -143,6 +146,7 @@ contract! {
     concurrency: StreamConcurrencyLimitLayer = StreamConcurrencyLimitLayer::new(1);
     timeout: StreamTimeoutLayer = StreamTimeoutLayer::new(Duration::from_secs(60));
     recorder: EventRecorder = EventRecorder::new();
+    tool_loop: ToolLoopLayer = ToolLoopLayer::new(ToolRouter::new().into_parts().unwrap().1);
     recommended: Recommended = Recommended::new(DeferralMode::Reference);
 }
 

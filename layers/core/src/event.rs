@@ -64,6 +64,18 @@ pub enum ModelEvent {
     },
     /// A layer answered a search over deferred tools.
     Search(Arc<SearchReport>),
+    /// A layer begins to run a tool of the caller.
+    ToolStarted(ToolRun),
+    /// The tool gave a result. It is in the [`Message`](Self::Message) that answers the call, which comes in the order of the calls.
+    ToolCompleted(ToolRun),
+    /// The call has a failed result, whether it was run or not.
+    ToolFailed {
+        /// Which call.
+        #[serde(flatten)]
+        run: ToolRun,
+        /// Why, as one word for programs, such as `timeout`.
+        reason: Arc<str>,
+    },
     /// Something that the caller may want to know and that is not an error.
     Warning(Warning),
     /// A message of this call is complete: of the model, or an answer that a layer gave.
@@ -82,8 +94,33 @@ impl ModelEvent {
             | Self::HostedCompleted(hosted)
             | Self::HostedInput { hosted, .. }
             | Self::HostedFailed { hosted, .. } => hosted.message += by,
-            Self::Search(_) | Self::Warning(_) | Self::Message(_) | Self::Response(_) => {}
+            Self::Search(_)
+            | Self::ToolStarted(_)
+            | Self::ToolCompleted(_)
+            | Self::ToolFailed { .. }
+            | Self::Warning(_)
+            | Self::Message(_)
+            | Self::Response(_) => {}
         }
+    }
+}
+
+/// A call that a layer runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolRun {
+    /// The id of the call.
+    pub id: Arc<str>,
+    /// Which tool.
+    #[serde(flatten)]
+    pub name: ToolName,
+}
+
+impl ToolRun {
+    /// The run of a call.
+    #[must_use]
+    pub fn of(call: &ToolCall) -> Self {
+        Self { id: call.id.clone(), name: call.name.clone() }
     }
 }
 
@@ -296,6 +333,10 @@ pub enum StopReason {
     InvalidCall,
     /// The model searched for tools more often than is allowed in one call.
     SearchLimit,
+    /// The model wanted more rounds of tools than are allowed in one call.
+    RoundLimit,
+    /// The model repeated a call with the same arguments more often than is allowed.
+    RepeatLimit,
     /// Something else; see [`Stop::native`].
     Other,
 }
@@ -316,6 +357,8 @@ impl StopReason {
             Self::Compaction => "compaction",
             Self::InvalidCall => "invalid_call",
             Self::SearchLimit => "search_limit",
+            Self::RoundLimit => "round_limit",
+            Self::RepeatLimit => "repeat_limit",
             Self::Other => "other",
         }
     }

@@ -71,7 +71,7 @@ pub use cache::Cache;
 pub use conversation::{Conversation, ConversationIter, Load};
 pub use deferral::{DEFAULT_MAX_DEFINITION_BYTES, Deferral, DeferralMode, Lowering};
 pub use error::{BoxError, Error, ErrorKind, ProviderError};
-pub use event::{Delta, Hosted, ModelEvent, Response, SearchHit, SearchReport, Stop, StopReason, Usage, Warning};
+pub use event::{Delta, Hosted, ModelEvent, Response, SearchHit, SearchReport, Stop, StopReason, ToolRun, Usage, Warning};
 pub use json::Json;
 #[doc(hidden)]
 pub use json::write_string;

@@ -45,6 +45,25 @@ pub trait Rounds<Req> {
     ///
     /// An error ends the stream.
     fn response(&mut self, response: Response) -> Result<Step<Req>, Error>;
+
+    /// Goes on with the work of [`Next::Work`]: what the caller sees of it, and at last how to go on. Whatever runs is held by the policy, so that
+    /// it ends with the stream.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the stream.
+    fn poll_work(&mut self, _cx: &mut Context<'_>) -> Poll<Result<Worked<Req>, Error>> {
+        Poll::Ready(Err(Error::invalid("a policy announced work and does none")))
+    }
+}
+
+/// What came of work.
+#[derive(Debug)]
+pub enum Worked<Req> {
+    /// Something that the caller sees.
+    Event(ModelEvent),
+    /// The work is done.
+    Step(Step<Req>),
 }
 
 /// How to go on after a round.
@@ -64,6 +83,8 @@ pub enum Next<Req> {
     Call(Req),
     /// End with this response.
     Done(Box<Response>),
+    /// Work, and let that say how to go on.
+    Work,
 }
 
 impl<Req> Step<Req> {
@@ -186,9 +207,22 @@ pin_project! {
         Streaming { #[pin] events: E },
         Settling { settle: BoxFuture<()>, next: Option<Next<Req>> },
         Between { next: Option<Next<Req>> },
+        Working,
         Readying { request: Option<Req> },
         Calling { #[pin] call: F },
         Ended,
+    }
+}
+
+impl<E, F, Req> StreamState<E, F, Req> {
+    /// The state behind a step, whose events are put into the queue.
+    fn after(step: Step<Req>, queue: &mut VecDeque<ModelEvent>) -> Self {
+        *queue = step.events;
+        let next = Some(step.next);
+        match step.settle {
+            Some(settle) => Self::Settling { settle, next },
+            None => Self::Between { next },
+        }
     }
 }
 
@@ -229,13 +263,9 @@ where
                             // What the finished stream holds must be free before readiness is polled again.
                             this.state.set(StreamState::Ended);
                             match this.rounds.response(response) {
-                                Ok(Step { events, settle, next }) => {
-                                    *this.queue = events;
-                                    let next = Some(next);
-                                    this.state.set(match settle {
-                                        Some(settle) => StreamState::Settling { settle, next },
-                                        None => StreamState::Between { next },
-                                    });
+                                Ok(step) => {
+                                    let state = StreamState::after(step, this.queue);
+                                    this.state.set(state);
                                 }
                                 Err(error) => end!(error),
                             }
@@ -266,7 +296,16 @@ where
                         this.state.set(StreamState::Ended);
                         return Poll::Ready(Some(Ok(ModelEvent::Response(response))));
                     }
+                    Some(Next::Work) => this.state.set(StreamState::Working),
                     None => this.state.set(StreamState::Ended),
+                },
+                StreamProj::Working => match ready!(this.rounds.poll_work(cx)) {
+                    Ok(Worked::Event(event)) => return Poll::Ready(Some(Ok(event))),
+                    Ok(Worked::Step(step)) => {
+                        let state = StreamState::after(step, this.queue);
+                        this.state.set(state);
+                    }
+                    Err(error) => end!(error),
                 },
                 StreamProj::Readying { request } => {
                     if let Err(error) = ready!(this.service.poll_ready(cx)) {

@@ -137,6 +137,9 @@ pub struct ToolDefinition {
     /// Whether the definition stays out of the prompt until a search finds it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deferred: bool,
+    /// Whether a call runs alone, after the other calls of its turn, where a layer runs the tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub serial: bool,
     /// Whether the provider must enforce the schema; `None` leaves it to the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
@@ -158,6 +161,7 @@ impl ToolDefinition {
             guidelines: Arc::from([]),
             returns: None,
             deferred: false,
+            serial: false,
             strict: None,
         }
     }
@@ -215,6 +219,13 @@ impl ToolDefinition {
     #[must_use]
     pub fn deferred(mut self, deferred: bool) -> Self {
         self.deferred = deferred;
+        self
+    }
+
+    /// Makes calls run alone, after the other calls of their turn.
+    #[must_use]
+    pub fn serial(mut self, serial: bool) -> Self {
+        self.serial = serial;
         self
     }
 

@@ -209,9 +209,9 @@ fn update(hasher: &mut Xxh3, part: &[u8]) {
 fn content_identity(tools: &[Arc<ToolDefinition>]) -> Identity {
     let mut hasher = Xxh3::new();
     for tool in tools {
-        let ToolDefinition { name, kind, description, parameters, snippet, guidelines, returns, deferred, strict } = &**tool;
+        let ToolDefinition { name, kind, description, parameters, snippet, guidelines, returns, deferred, serial, strict } = &**tool;
         let optional = |text: Option<&str>| text.map(str::to_owned);
-        let flags = [*kind as u8, u8::from(*deferred), strict.map_or(2, u8::from), u8::from(name.namespace.is_some())];
+        let flags = [*kind as u8, u8::from(*deferred), u8::from(*serial), strict.map_or(2, u8::from), u8::from(name.namespace.is_some())];
         update(&mut hasher, &flags);
         for text in [name.namespace.as_deref().unwrap_or_default(), &name.name, description, parameters.as_str()] {
             update(&mut hasher, text.as_bytes());
