@@ -11,3 +11,4 @@ mod harness;
 mod hosts;
 mod moving;
 mod streams;
+mod tool_loop;
