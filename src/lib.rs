@@ -83,7 +83,9 @@ pub use tower_genai_tool_search as tool_search;
 #[cfg(all(
     doctest,
     feature = "anthropic",
+    feature = "openai",
     feature = "server-tools",
+    feature = "tool-loop",
     feature = "tool-search",
     feature = "tool-guidelines",
     feature = "deferred-tools"

@@ -2,17 +2,20 @@
 //!
 //! ```text
 //! agent --protocol P --base-url U --model M --tools FILE... [--defer all|none|N] [--catalog none|description|system]
-//!       [--guidelines system|description|none] [--server-tool TYPE]... [--reasoning none|low|medium|high] [--session ID] [--trace]
+//!       [--guidelines system|description|none] [--server-tool TYPE]... [--reasoning none|low|medium|high] [--session ID] [--max-rounds N] [--history FILE] [--trace]
 //! agent --provider NAME [--base-url U] --model M --tools FILE... [as above]
 //! ```
 //!
 //! `--protocol` reads the key from `API_KEY`, `--provider` from the variable that the provider's users have set: `ANTHROPIC_API_KEY`,
 //! `OPENAI_API_KEY`, and so on. Each line of standard input is a message of the user, in which a literal `\n` is a line break; a line
 //! `:tools FILE` replaces the tools from then on, and `:endpoint P U M` moves the conversation to protocol P, base URL U, model M. Calls of
-//! local tools are answered with `{"tool":NAME,"arguments":{...}}`. Each turn prints `answer: TEXT`. `--defer N` defers all but the first N
-//! tools. `--trace` writes one JSON line for each request of the model to standard error.
+//! local tools are answered with `{"tool":NAME,"arguments":{...}}`, in at most `--max-rounds` rounds a turn. Each turn prints
+//! `answer: TEXT`. `--defer N` defers all but the first N tools. `--history` names a file of messages, one JSON object a line, with which the
+//! conversation begins and to which each message is added when it is complete. `--trace` writes one JSON line for each request of the model
+//! to standard error.
 
 mod endpoint;
+mod history;
 mod options;
 mod stack;
 
@@ -23,11 +26,11 @@ use std::{
 };
 
 use endpoint::Endpoint;
+use futures_util::StreamExt;
+use history::History;
 use options::Options;
-use serde_json::json;
-use tower_genai::{
-    BoxModelService, Conversation, Json, Message, ModelRequest, ModelServiceExt, NameRules, ToolCall, ToolResult, ToolSet, wire_name,
-};
+use tower::ServiceExt;
+use tower_genai::{BoxModelService, Message, ModelEvent, ModelRequest, ToolSet};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -51,7 +54,7 @@ async fn main() -> ExitCode {
 async fn run(mut options: Options) -> Result<(), Box<dyn Error>> {
     let mut model = stack::build(&options)?;
     let mut tools = options.tools()?;
-    let mut history = Conversation::new();
+    let mut history = History::open(options.history.as_deref())?;
     for line in io::stdin().lock().lines() {
         let line = line?;
         if let Some(file) = line.strip_prefix(":tools ") {
@@ -71,7 +74,7 @@ async fn run(mut options: Options) -> Result<(), Box<dyn Error>> {
         if line.trim().is_empty() {
             continue;
         }
-        history.push(Message::user(line.replace("\\n", "\n")));
+        history.push(Message::user(line.replace("\\n", "\n")).into())?;
         let text = turn(&model, &options, &tools, &mut history).await?;
         let mut out = io::stdout().lock();
         writeln!(out, "answer: {}", text.replace('\n', "\\n"))?;
@@ -80,33 +83,19 @@ async fn run(mut options: Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Calls the model until it waits for nobody, and answers its calls in between.
-async fn turn(
-    model: &BoxModelService,
-    options: &Options,
-    tools: &ToolSet,
-    history: &mut Conversation,
-) -> Result<String, tower_genai::Error> {
-    loop {
-        let mut request = ModelRequest::new().messages(history.clone()).tools(tools.clone());
-        request.session = options.session.clone();
-        request.reasoning = options.reasoning;
-        let response = model.clone().complete(request).await?;
-        let results: Vec<ToolResult> = response.open_calls().map(answer).collect();
-        let text = response.text();
-        history.extend(response.messages);
-        if results.is_empty() {
-            return Ok(text);
+/// Calls the model until it is done. What is complete is kept, whatever comes after it.
+async fn turn(model: &BoxModelService, options: &Options, tools: &ToolSet, history: &mut History) -> Result<String, Box<dyn Error>> {
+    let mut request = ModelRequest::new().messages(history.messages().clone()).tools(tools.clone());
+    request.session = options.session.clone();
+    request.reasoning = options.reasoning;
+    let mut events = model.clone().oneshot(request).await?;
+    let mut text = String::new();
+    while let Some(event) = events.next().await {
+        match event? {
+            ModelEvent::Message(message) => history.push(message)?,
+            ModelEvent::Response(response) => text = response.text(),
+            _ => {}
         }
-        history.extend(results);
     }
-}
-
-/// What a local tool answers: its name and arguments.
-fn answer(call: &ToolCall) -> ToolResult {
-    if call.invalid_arguments.is_some() {
-        return ToolResult::error(call, "The arguments were not valid JSON; send them again.");
-    }
-    let name = wire_name(&call.name, NameRules::PORTABLE);
-    ToolResult::text(call, format!("{{\"tool\":{},\"arguments\":{}}}", json!(name), Json::as_str(&call.arguments)))
+    Ok(text)
 }

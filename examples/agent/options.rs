@@ -16,7 +16,7 @@ use crate::endpoint::Endpoint;
 
 pub(crate) const USAGE: &str = "agent (--protocol anthropic|openai_responses|openai_chat|gemini|ollama --base-url U | --provider NAME [--base-url U]) \
     --model M --tools FILE... [--defer all|none|N] [--catalog none|description|system] [--guidelines system|description|none] \
-    [--server-tool TYPE]... [--reasoning none|low|medium|high] [--session ID] [--trace]";
+    [--server-tool TYPE]... [--reasoning none|low|medium|high] [--session ID] [--max-rounds N] [--history FILE] [--trace]";
 
 /// How many of the first tools are shown at once; the rest is deferred. `None` leaves it to the file.
 type Shown = Option<usize>;
@@ -32,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) server_tools: Vec<ServerTool>,
     pub(crate) reasoning: Option<Reasoning>,
     pub(crate) session: Option<Arc<str>>,
+    pub(crate) max_rounds: Option<u32>,
+    pub(crate) history: Option<String>,
     pub(crate) trace: bool,
 }
 
@@ -59,6 +61,8 @@ impl Options {
             server_tools: Vec::new(),
             reasoning: None,
             session: None,
+            max_rounds: None,
+            history: None,
             trace: false,
         };
         while let Some(option) = arguments.next() {
@@ -82,6 +86,8 @@ impl Options {
                     options.reasoning = Some(Reasoning::effort(effort(&value::<String>(name, &mut arguments)?)?).summary(true))
                 }
                 "--session" => options.session = Some(value::<String>(name, &mut arguments)?.into()),
+                "--max-rounds" => options.max_rounds = Some(value(name, &mut arguments)?),
+                "--history" => options.history = Some(value(name, &mut arguments)?),
                 "--trace" => options.trace = true,
                 unknown => return Err(format!("unknown option {unknown}\n{USAGE}").into()),
             }

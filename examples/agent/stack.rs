@@ -1,12 +1,18 @@
 //! The recommended stack.
 
-use std::error::Error;
+use std::{convert::Infallible, error::Error};
 
 use serde_json::json;
-use tower::{ServiceBuilder, retry::RetryLayer, util::MapRequestLayer};
+use tower::{ServiceBuilder, retry::RetryLayer, service_fn, util::MapRequestLayer};
 use tower_genai::{
-    BoxModelService, DeferralMode, ModelRequest, ModelServiceExt, deferred_tools::DeferredToolsLayer, server_tools::ServerToolsLayer,
-    tool_guidelines::ToolGuidelinesLayer, tool_search::ToolSearchLayer, transport::retry::RetryPolicy,
+    BoxModelService, DeferralMode, ModelRequest, ModelServiceExt, NameRules, ToolCall,
+    deferred_tools::DeferredToolsLayer,
+    server_tools::ServerToolsLayer,
+    tool_guidelines::ToolGuidelinesLayer,
+    tool_loop::{ToolLoopLayer, ToolOutput},
+    tool_search::ToolSearchLayer,
+    transport::retry::RetryPolicy,
+    wire_name,
 };
 
 use crate::{endpoint::Connected, options::Options};
@@ -24,7 +30,13 @@ pub(crate) fn build(options: &Options) -> Result<BoxModelService, Box<dyn Error>
     };
     let guidelines = options.guidelines.map(|placement| ToolGuidelinesLayer::new().placement(placement));
     let trace = options.trace.then(|| MapRequestLayer::new(trace as fn(ModelRequest) -> ModelRequest));
+    // Whatever the arguments are, they are repeated.
+    let mut tool_loop = ToolLoopLayer::new(service_fn(|call: ToolCall| async move { Ok::<_, Infallible>(answer(&call)) })).validate(false);
+    if let Some(rounds) = options.max_rounds {
+        tool_loop = tool_loop.max_rounds(rounds)?;
+    }
     let stack = ServiceBuilder::new()
+        .layer(tool_loop)
         .option_layer(server_tools)
         .layer(search)
         .option_layer(guidelines)
@@ -33,6 +45,12 @@ pub(crate) fn build(options: &Options) -> Result<BoxModelService, Box<dyn Error>
         .layer(RetryLayer::new(RetryPolicy::default()))
         .service(model);
     Ok(stack.boxed_model())
+}
+
+/// What a local tool answers: its name and arguments.
+fn answer(call: &ToolCall) -> ToolOutput {
+    let name = wire_name(&call.name, NameRules::PORTABLE);
+    ToolOutput::from(format!("{{\"tool\":{},\"arguments\":{}}}", json!(name), call.arguments))
 }
 
 /// One line about a request as it reaches the provider: what is declared, and how long the dialogue is.
