@@ -12,7 +12,7 @@ use tower_genai::{
     stacks::Recommended,
     testing::{EventRecorder, ReadinessProbe, ScriptedModel},
     tool_guidelines::{Placement, ToolGuidelinesLayer},
-    tool_loop::{RoutedTools, ToolRouter},
+    tool_loop::{RoutedTools, ToolRouter, hooks::InstallHooks},
     tool_search::{MemoryRecord, ToolSearchLayer},
 };
 use tower_test::mock;
@@ -20,6 +20,8 @@ use tower_test::mock;
 use crate::doubles::{Alive, Hanging, Refusing, answer, assert_stream, request};
 
 type ToolLoopLayer = tower_genai::tool_loop::ToolLoopLayer<RoutedTools>;
+type RunHooksLayer = tower_genai::tool_loop::hooks::RunHooksLayer<()>;
+type ModelHooksLayer = tower_genai::tool_loop::hooks::ModelHooksLayer<()>;
 
 fn assert_auto_traits<S>(service: &S)
 where
@@ -147,6 +149,8 @@ contract! {
     timeout: StreamTimeoutLayer = StreamTimeoutLayer::new(Duration::from_secs(60));
     recorder: EventRecorder = EventRecorder::new();
     tool_loop: ToolLoopLayer = ToolLoopLayer::new(ToolRouter::new().into_parts().unwrap().1);
+    run_hooks: RunHooksLayer = InstallHooks::new(()).run();
+    model_hooks: ModelHooksLayer = InstallHooks::new(()).model();
     recommended: Recommended = Recommended::new(DeferralMode::Reference);
 }
 

@@ -60,6 +60,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice))]
 
+mod end;
+pub mod hooks;
 mod layer;
 mod looping;
 mod output;
@@ -71,6 +73,7 @@ mod tool;
 #[cfg(feature = "validation")]
 mod validation;
 
+pub use end::EndRun;
 pub use layer::ToolLoopLayer;
 pub use looping::Looping;
 pub use output::ToolOutput;

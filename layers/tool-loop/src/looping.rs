@@ -257,8 +257,13 @@ where
         {
             return Poll::Ready(Ok(Worked::Event(event)));
         }
-        let results = state.batch.take().map(|batch| batch.into_results().collect()).unwrap_or_default();
-        state.join(results);
+        if let Some(batch) = state.batch.take() {
+            let (results, ended) = batch.into_results();
+            state.join(results.collect());
+            if let Some(error) = ended {
+                return Poll::Ready(Err(error));
+            }
+        }
         let mut response = std::mem::take(&mut state.response);
         if let Some(reason) = state.ends.take() {
             response.stop = Stop::new(reason);

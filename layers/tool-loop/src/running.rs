@@ -13,10 +13,10 @@ use std::{
 use futures_core::Stream;
 use futures_util::{FutureExt, stream::FuturesUnordered};
 use tower::{ServiceExt, timeout::error::Elapsed};
-use tower_genai_core::{BoxError, Message, ModelEvent, ToolCall, ToolResult, ToolRun};
+use tower_genai_core::{BoxError, Error, Message, ModelEvent, ToolCall, ToolResult, ToolRun};
 use tower_service::Service;
 
-use crate::{Steering, ToolOutput};
+use crate::{EndRun, Steering, ToolOutput};
 
 /// Why a call failed, as one word for programs.
 pub(crate) mod reason {
@@ -27,6 +27,7 @@ pub(crate) mod reason {
     pub(crate) const UNKNOWN_TOOL: &str = "unknown_tool";
     pub(crate) const SKIPPED: &str = "skipped";
     pub(crate) const LIMIT: &str = "limit";
+    pub(crate) const ENDED: &str = "ended";
 }
 
 /// What became of a call: its result, and why it failed if it did.
@@ -42,7 +43,7 @@ impl Outcome {
     }
 }
 
-type Run = Pin<Box<dyn Future<Output = (usize, Outcome)> + Send>>;
+type Run = Pin<Box<dyn Future<Output = (usize, Result<Outcome, Error>)> + Send>>;
 
 /// A call before it runs.
 #[derive(Debug)]
@@ -68,6 +69,8 @@ pub(crate) struct Batch {
     concurrency: usize,
     timeout: Option<Duration>,
     steering: Option<Steering>,
+    /// Why the run ends with this batch.
+    ended: Option<Error>,
 }
 
 impl Batch {
@@ -83,6 +86,7 @@ impl Batch {
             concurrency,
             timeout,
             steering,
+            ended: None,
         };
         for (at, planned) in planned.into_iter().enumerate() {
             batch.results.push(None);
@@ -120,15 +124,29 @@ impl Batch {
                 continue;
             }
             match ready!(Pin::new(&mut self.running).poll_next(cx)) {
-                Some((at, outcome)) => self.settle(at, outcome),
+                Some((at, Ok(outcome))) => self.settle(at, outcome),
+                Some((_, Err(error))) => self.end(error),
                 None => return Poll::Ready(None),
             }
         }
     }
 
-    /// All results, in the order of the calls.
-    pub(crate) fn into_results(self) -> impl Iterator<Item = Arc<Message>> {
-        self.results.into_iter().flatten()
+    /// All results, in the order of the calls, and the error that ends the run.
+    pub(crate) fn into_results(self) -> (impl Iterator<Item = Arc<Message>>, Option<Error>) {
+        (self.results.into_iter().flatten(), self.ended)
+    }
+
+    /// Ends the run: what runs is dropped, and every call without a result is given a failed one.
+    fn end(&mut self, error: Error) {
+        self.running = FuturesUnordered::new();
+        self.parallel.clear();
+        self.serial.clear();
+        for at in 0..self.calls.len() {
+            if let Some((call, None)) = self.calls.get(at).zip(self.results.get(at)) {
+                self.settle(at, Outcome::failed(call, reason::ENDED, "This call has no result: the run was ended."));
+            }
+        }
+        self.ended = Some(error);
     }
 
     /// Starts what can run now.
@@ -174,7 +192,7 @@ impl Batch {
             let answered = match timeout {
                 Some(wait) => match tokio::time::timeout(wait, answered).await {
                     Ok(answered) => answered,
-                    Err(_) => return (at, timed_out(&call)),
+                    Err(_) => return (at, Ok(Outcome::failed(&call, reason::TIMEOUT, TIMED_OUT))),
                 },
                 None => answered.await,
             };
@@ -206,20 +224,29 @@ impl std::fmt::Debug for Batch {
     }
 }
 
-fn timed_out(call: &ToolCall) -> Outcome {
-    Outcome::failed(call, reason::TIMEOUT, "The tool did not answer in time.")
+const TIMED_OUT: &str = "The tool did not answer in time.";
+
+/// What the model is told about an error of a tool, and why the call failed.
+pub(crate) fn failure(error: &BoxError) -> (&'static str, String) {
+    if error.is::<Elapsed>() { (reason::TIMEOUT, TIMED_OUT.to_owned()) } else { (reason::ERROR, format!("The tool failed: {error}")) }
 }
 
-/// What a tool gave, or how it failed.
-fn outcome(call: &ToolCall, answered: Result<Result<ToolOutput, BoxError>, Box<dyn Any + Send>>) -> Outcome {
-    match answered {
+/// What a tool gave, or how it failed; an error where it ends the run.
+fn outcome(call: &ToolCall, answered: Result<Result<ToolOutput, BoxError>, Box<dyn Any + Send>>) -> Result<Outcome, Error> {
+    Ok(match answered {
         Ok(Ok(output)) => {
             let failed = output.is_error.then_some(reason::ERROR);
             Outcome { result: output.into_result(call), failed }
         }
-        Ok(Err(error)) if error.is::<Elapsed>() => timed_out(call),
-        Ok(Err(error)) => Outcome::failed(call, reason::ERROR, format!("The tool failed: {error}")),
+        Ok(Err(error)) => {
+            let error = match error.downcast::<EndRun>() {
+                Ok(end) => return Err(end.into_inner()),
+                Err(error) => error,
+            };
+            let (reason, text) = failure(&error);
+            Outcome::failed(call, reason, text)
+        }
         // What it panicked with is for whoever wrote it, and stays with the panic hook.
         Err(_) => Outcome::failed(call, reason::PANIC, "The tool failed: it broke down while it ran."),
-    }
+    })
 }
